@@ -1,0 +1,155 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tenantry/terraform-provider-tenant/internal/catalog"
+	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
+	"github.com/tenantry/terraform-provider-tenant/internal/welcome"
+)
+
+const (
+	// claimTime is for how long a claimed mail is ours alone; a claimer that died loses it then.
+	claimTime = 2 * time.Minute
+	// mailRetryMax is the longest wait between two attempts to deliver a mail; there is no last one.
+	mailRetryMax = time.Hour
+)
+
+// deliver finishes what a pivot began for one tenant: its hostnames are opened, then its mail is sent. A mail that can't be
+// sent now stays due; the tenant is Online all the same.
+func (d *Driver) deliver(ctx context.Context, slot *worker, file TenantFile) error {
+	if err := d.openGate(ctx, slot, file); err != nil {
+		return err
+	}
+	for {
+		mail, err := d.Catalog.ClaimMail(ctx, file.ID, claimTime)
+		if err != nil || mail == nil {
+			return err
+		}
+		tenant.Failpoint(ctx, "mail.claimed")
+		if err := d.send(ctx, slot, file, *mail); err != nil {
+			return err
+		}
+	}
+}
+
+// openGate delivers the outbox: the edge's bindings live in another database than the catalog, so the order to open
+// them is written with the pivot and carried out here, as often as it takes.
+func (d *Driver) openGate(ctx context.Context, slot *worker, file TenantFile) error {
+	orders, err := d.Catalog.DueOutbox(ctx, file.ID)
+	if err != nil {
+		return err
+	}
+	for _, order := range orders {
+		backends, err := d.backends(ctx, slot, file)
+		if err != nil {
+			return err
+		}
+		moved, err := backends.Gate.SetGate(ctx, file.ID, tenant.BindingState(order.State), order.Epoch)
+		if err != nil {
+			return err
+		}
+		tenant.Failpoint(ctx, "gate.moved")
+		if err := d.Catalog.AckOutbox(ctx, order); err != nil {
+			return err
+		}
+		tenant.Failpoint(ctx, "gate.acknowledged")
+		for _, hostname := range moved {
+			d.emit(Event{Tenant: file.ID, Type: "gate", Message: hostname + " is " + order.State})
+		}
+	}
+	return nil
+}
+
+func (d *Driver) send(ctx context.Context, slot *worker, file TenantFile, mail catalog.Mail) error {
+	message, err := d.compose(ctx, slot, file, mail)
+	if err == nil {
+		tenant.Failpoint(ctx, "mail.composed")
+		err = d.Sender.Send(ctx, message)
+		tenant.Failpoint(ctx, "mail.handed_over")
+	}
+	if err == nil {
+		if err := d.Catalog.MailSent(ctx, mail); err != nil {
+			return err
+		}
+		d.emit(Event{Tenant: file.ID, Type: "mail", Message: mail.Kind + " mail to " + mail.To + " " + d.Sender.Describe(message)})
+		return nil
+	}
+	next := d.Now().Add(Retry{Base: 10 * time.Second, Max: mailRetryMax, Random: d.Retry.Random}.wait(mail.Attempts, 0))
+	record := d.Catalog.MailFailed
+	if welcome.IsUncertain(err) {
+		record = d.Catalog.MailUncertain
+	}
+	if err := record(ctx, mail, failureRow(err), next); err != nil {
+		return err
+	}
+	d.emit(Event{Tenant: file.ID, Type: "mail", Code: tenant.FailureOf(err).Code, Message: fmt.Sprintf(
+		"the %s mail is not delivered yet and will be tried again: %v", mail.Kind, err)})
+	return nil
+}
+
+// compose renders the mail. The invitation is minted here, at each attempt, and goes nowhere but into the mail.
+func (d *Driver) compose(
+	ctx context.Context, slot *worker, file TenantFile, mail catalog.Mail,
+) (welcome.Message, error) {
+	output, err := readOutput(file.ID, mail.Claims)
+	if err != nil {
+		return welcome.Message{}, err
+	}
+	data, err := welcome.NewData(output.raw)
+	if err != nil {
+		return welcome.Message{}, err
+	}
+	if data.Invitation, err = d.invite(ctx, slot, file); err != nil {
+		return welcome.Message{}, err
+	}
+	message, err := welcome.Render(d.Templates, data)
+	if err != nil {
+		return welcome.Message{}, err
+	}
+	message.MessageID, message.From, message.Date = mail.MessageID, d.sender(output), d.Now()
+	message.Tenant, message.Kind = file.ID, mail.Kind
+	return message, nil
+}
+
+// sender is the configured address, or one in the zone that the tenants live under.
+func (d *Driver) sender(output Output) string {
+	if d.From != "" {
+		return d.From
+	}
+	return "onboarding@" + strings.TrimPrefix(output.DefaultHostname, string(output.TenantID)+".")
+}
+
+func (d *Driver) invite(ctx context.Context, slot *worker, file TenantFile) (tenant.Invitation, error) {
+	backends, err := d.backends(ctx, slot, file)
+	if err != nil {
+		return tenant.Invitation{}, err
+	}
+	inviter, ok := backends.Identities.(tenant.Inviter)
+	if !ok {
+		return tenant.Invitation{}, nil
+	}
+	return inviter.Invite(ctx, file.ID)
+}
+
+// Deliver settles due waits, opens gates and delivers mails that an earlier command left, for the tenants given.
+func (d *Driver) Deliver(ctx context.Context, tenants []TenantFile) ([]Result, error) {
+	ctx = tenant.WithFailpoint(ctx, d.Failpoint)
+	return d.forEach(ctx, tenants, func(ctx context.Context, slot *worker, file TenantFile) Result {
+		row, err := d.Catalog.Get(ctx, file.ID)
+		switch {
+		case errors.Is(err, tenant.ErrAbsent):
+			return Result{} // not onboarded yet: nothing to deliver
+		case err != nil:
+			return Result{Err: err}
+		}
+		if err := d.settle(ctx, slot, file, row); err != nil {
+			return Result{Err: err}
+		}
+		return Result{Err: d.deliver(ctx, slot, file)}
+	}), nil
+}

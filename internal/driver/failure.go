@@ -1,0 +1,96 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
+)
+
+// failure tells why a run of Terraform failed, from what it reported and how it ended. Of several reports the
+// gravest counts: terminal beats retryable. err is what terraform-exec returned, which only says that it failed.
+func (s *stream) failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	if len(s.errors) == 0 {
+		return s.unreported(err)
+	}
+	var gravest *tenant.Failure
+	for _, reported := range s.errors {
+		found := classify(reported)
+		if gravest == nil || gravest.Class == tenant.Retryable && found.Class == tenant.Terminal {
+			gravest = &found
+		}
+	}
+	if more := len(s.errors) - 1; more > 0 {
+		gravest.Err = fmt.Errorf("%w\n(and %d more)", gravest.Err, more)
+	}
+	return gravest
+}
+
+func classify(reported diagnostic) tenant.Failure {
+	found, ours := tenant.ParseFailureLine(reported.Detail)
+	if !ours {
+		found = tenant.Failure{Code: terraformCode(reported)}
+		found.Class = found.Code.Info().Class
+		found.Remedy = found.Code.Info().Remedy
+	}
+	found.Doing = reported.Summary
+	if reported.Address != "" {
+		found.Doing = reported.Address + ": " + reported.Summary
+	}
+	found.Err = errors.New(reported.detail())
+	return found
+}
+
+// terraformCode classifies an error of Terraform's own. Terraform gives its errors no codes: the summary, which is a
+// constant in its source, is the only thing to go by.
+func terraformCode(reported diagnostic) tenant.Code {
+	switch reported.Summary {
+	case "Error acquiring the state lock":
+		return tenant.CodeTerraformLock
+	case "Plugin did not respond", "Request cancelled", "Failed to read the plugin's response":
+		return tenant.CodeTerraformKilled
+	case "Operation cancelled", "execution halted":
+		return tenant.CodeCanceled
+	case "Failed to save state", "Failed to persist state to backend", "Error saving state":
+		return tenant.CodeStorage
+	default:
+		return tenant.CodeTerraform
+	}
+}
+
+// detail is the diagnostic's detail for a person, with the place in the configuration if it names one.
+func (d diagnostic) detail() string {
+	text := strings.TrimSpace(d.Detail)
+	if _, ours := tenant.ParseFailureLine(text); ours {
+		text = strings.TrimSpace(text[:strings.LastIndexByte(text, '\n')+1])
+	}
+	if d.Range != nil && d.Range.Filename != "" {
+		text += fmt.Sprintf(" (%s, line %d)", d.Range.Filename, d.Range.Start.Line)
+	}
+	return text
+}
+
+// unreported tells of a Terraform that ended without saying why.
+func (s *stream) unreported(err error) error {
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return tenant.Fail(tenant.CodeCanceled, "running Terraform", err)
+	case errors.As(err, &exit) && signaled(exit):
+		return tenant.Fail(tenant.CodeTerraformKilled, "running Terraform", err)
+	default:
+		return tenant.Fail(tenant.CodeTerraform, "running Terraform", err)
+	}
+}
+
+func signaled(exit *exec.ExitError) bool {
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled()
+}

@@ -1,0 +1,140 @@
+package driver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
+)
+
+// TenantsFolder is where a project keeps one variables file for each tenant; the stem is the tenant_id.
+const TenantsFolder = "tenants"
+
+// TenantFile is one tenant's variables.
+type TenantFile struct {
+	ID   tenant.ID
+	Path string // absolute
+	// Values are the variables without those declared sensitive or ephemeral, as JSON.
+	Values map[string]json.RawMessage
+	// Err says why the file can't be used. Other tenants go on.
+	Err error
+}
+
+// Spec is what the catalog stores of the file: a JSON object with sorted keys.
+func (f TenantFile) Spec() (json.RawMessage, error) { return json.Marshal(f.Values) }
+
+// Text returns a variable of type string, or "".
+func (f TenantFile) Text(name string) string {
+	var text string
+	if err := json.Unmarshal(f.Values[name], &text); err != nil {
+		return ""
+	}
+	return text
+}
+
+// Tenants returns the tenants in the project's folder, ordered by id; with ids given, those only, and a TenantFile
+// with an error for each that has no file.
+func (p *Project) Tenants(ids []string) ([]TenantFile, error) {
+	folder := filepath.Join(p.Dir, TenantsFolder)
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, tenant.Fail(tenant.CodeStorage, "reading "+folder, err)
+	}
+	paths := map[string]string{}
+	twice := map[string]bool{}
+	for _, entry := range entries {
+		stem, ok := tenantStem(entry.Name())
+		if !ok || entry.IsDir() {
+			continue
+		}
+		_, seen := paths[stem]
+		twice[stem] = twice[stem] || seen
+		paths[stem] = filepath.Join(folder, entry.Name())
+	}
+	if len(ids) == 0 {
+		for stem := range paths {
+			ids = append(ids, stem)
+		}
+	}
+	slices.Sort(ids)
+	files := make([]TenantFile, 0, len(ids))
+	for _, id := range slices.Compact(ids) {
+		files = append(files, p.tenantFile(id, paths[id], twice[id]))
+	}
+	return files, nil
+}
+
+func tenantStem(name string) (string, bool) {
+	if strings.HasPrefix(name, ".") {
+		return "", false
+	}
+	if stem, ok := strings.CutSuffix(name, ".tfvars"); ok {
+		return stem, true
+	}
+	return strings.CutSuffix(name, ".tfvars.json")
+}
+
+func (p *Project) tenantFile(stem, path string, twice bool) TenantFile {
+	file := TenantFile{ID: tenant.ID(stem), Path: path}
+	id, err := tenant.ParseID(stem)
+	switch {
+	case err != nil:
+		file.Err = tenant.Fail(tenant.CodeInvalidTenantID, "reading the tenant "+stem, err)
+	case path == "":
+		file.Err = tenant.Fail(tenant.CodeInvalidConfig, "looking for the tenant "+stem,
+			fmt.Errorf("there is neither %[1]s/%[2]s.tfvars nor %[1]s/%[2]s.tfvars.json", TenantsFolder, stem))
+	case twice:
+		file.Err = tenant.Fail(tenant.CodeInvalidConfig, "reading the tenant "+stem,
+			errors.New("it has both a .tfvars and a .tfvars.json file; keep one"))
+	default:
+		file.ID = id
+		file.Values, file.Err = p.values(id, path)
+	}
+	return file
+}
+
+func (p *Project) values(id tenant.ID, path string) (map[string]json.RawMessage, error) {
+	doing := "reading the variables of tenant " + string(id)
+	content, err := os.ReadFile(path) //nolint:gosec // a file of the user's own project
+	if err != nil {
+		return nil, tenant.Fail(tenant.CodeStorage, doing, err)
+	}
+	body, err := parseHCL(path, content)
+	if err != nil {
+		return nil, tenant.Fail(tenant.CodeInvalidConfig, doing, err)
+	}
+	attributes, diags := body.JustAttributes()
+	if diags.HasErrors() {
+		return nil, tenant.Fail(tenant.CodeInvalidConfig, doing, diags)
+	}
+	values := make(map[string]json.RawMessage, len(attributes))
+	for name, attribute := range attributes {
+		value, diags := attribute.Expr.Value(nil)
+		if diags.HasErrors() {
+			return nil, tenant.Fail(tenant.CodeInvalidConfig, doing, diags)
+		}
+		if declared, ok := p.variables[name]; !ok || declared.secret {
+			continue
+		}
+		if values[name], err = ctyjson.Marshal(value, value.Type()); err != nil {
+			return nil, tenant.Fail(tenant.CodeInvalidConfig, doing, err)
+		}
+	}
+	if _, set := attributes["tenant_id"]; set {
+		var given string
+		if err := json.Unmarshal(values["tenant_id"], &given); err != nil || given != string(id) {
+			return nil, tenant.Fail(tenant.CodeTenantIDChanged, doing,
+				fmt.Errorf("the file sets another tenant_id than its own name says; remove tenant_id from %s",
+					filepath.Base(path)))
+		}
+	}
+	return values, nil
+}
