@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -31,33 +30,60 @@ func Open(path string) (*sql.DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, tenant.Fail(tenant.CodeStorage, "making the folder of "+path, err)
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller's own configured path
-	if err != nil {
-		return nil, tenant.Fail(tenant.CodeStorage, "opening "+path, err)
+	// Only a file that this very call makes is opened here: closing a descriptor of a file drops every POSIX lock that
+	// this process holds on it, those of its other connections included (https://www.sqlite.org/howtocorrupt.html,
+	// section 2.2).
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the caller's own path
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return open(path, "rwc", wal)
+	case err != nil:
+		return nil, tenant.Fail(tenant.CodeStorage, "making "+path, err)
 	}
 	if err := file.Close(); err != nil {
-		return nil, tenant.Fail(tenant.CodeStorage, "opening "+path, err)
+		return nil, tenant.Fail(tenant.CodeStorage, "making "+path, err)
 	}
-	return open(path, "rwc")
+	return open(path, "rwc", wal)
 }
 
 // OpenExisting is Open for a file that must exist already; tenant.ErrAbsent if it does not.
-func OpenExisting(path string) (*sql.DB, error) {
+func OpenExisting(path string) (*sql.DB, error) { return openExisting(path, wal) }
+
+// OpenAsIs is OpenExisting without a change of the journal mode: opening and reading leave the file byte for byte as
+// it is, which matters as long as nobody knows whose it is.
+func OpenAsIs(path string) (*sql.DB, error) { return openExisting(path, "") }
+
+func openExisting(path, journal string) (*sql.DB, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, tenant.ErrAbsent
 	} else if err != nil {
 		return nil, tenant.Fail(tenant.CodeStorage, "looking for "+path, err)
 	}
-	return open(path, "rw")
+	return open(path, "rw", journal)
 }
 
-func open(path, mode string) (*sql.DB, error) {
+// OpenScratch opens an existing file that nobody else knows of yet, without any care for a loss of power: whoever
+// publishes it syncs it first.
+func OpenScratch(path string) (*sql.DB, error) {
+	return open(path, "rw", "", "locking_mode(EXCLUSIVE)", "synchronous(OFF)")
+}
+
+const wal = "WAL"
+
+func open(path, mode, journal string, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{}
 	query.Set("mode", mode)
 	query.Set("_txlock", "immediate")
 	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", BusyTimeout.Milliseconds()))
-	query.Add("_pragma", "journal_mode(WAL)")
-	query.Add("_pragma", "synchronous(FULL)")
+	if journal != "" {
+		query.Add("_pragma", "journal_mode("+journal+")")
+	}
+	if len(pragmas) == 0 {
+		pragmas = []string{"synchronous(FULL)"}
+	}
+	for _, pragma := range pragmas {
+		query.Add("_pragma", pragma)
+	}
 	query.Add("_pragma", "foreign_keys(1)")
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+query.Encode())
 	if err != nil {
@@ -67,16 +93,16 @@ func open(path, mode string) (*sql.DB, error) {
 	return db, nil
 }
 
-// Migrate brings the file's own tables up to date with the goose files at the root of files. A file lock beside it keeps two
-// processes from doing the first migration at once.
+// Migrate brings the file's own tables up to date with the goose files at the root of files. A file lock beside it
+// keeps two processes from doing the first migration at once.
 func Migrate(ctx context.Context, db *sql.DB, path string, files fs.FS) (err error) {
 	doing := "migrating " + path
-	lock := flock.New(path + ".migrate.lock")
-	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil {
-		return tenant.Fail(tenant.CodeBusy, doing, err)
+	lock, err := Acquire(ctx, path+".migrate.lock")
+	if err != nil {
+		return err
 	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	runner, err := goose.NewProvider(goose.DialectSQLite3, db, files)
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	runner, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return tenant.Fail(tenant.CodeInternal, doing, err)
 	}
@@ -86,8 +112,8 @@ func Migrate(ctx context.Context, db *sql.DB, path string, files fs.FS) (err err
 	return nil
 }
 
-// Classify turns an error of SQLite into a Failure by its result code (https://www.sqlite.org/rescode.html); nil and an error
-// that already is a Failure keep what they are.
+// Classify turns an error of SQLite into a Failure by its result code (https://www.sqlite.org/rescode.html); nil and
+// an error that already is a Failure keep what they are.
 func Classify(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -95,15 +121,20 @@ func Classify(doing string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return tenant.Fail(tenant.CodeCanceled, doing, err)
 	}
-	var fault *sqlite.Error
-	if !errors.As(err, &fault) {
-		return tenant.Fail(tenant.CodeInternal, doing, err)
-	}
-	return tenant.Fail(codeOf(fault.Code()), doing, err)
+	return tenant.Fail(codeOf(ResultCode(err)), doing, err)
 }
 
-func codeOf(result int) tenant.Code {
-	switch result & 0xff { // the primary result code
+// ResultCode returns the primary result code of SQLite in err's chain, or SQLITE_INTERNAL if there is none.
+func ResultCode(err error) int {
+	var fault *sqlite.Error
+	if !errors.As(err, &fault) {
+		return sqlite3.SQLITE_INTERNAL
+	}
+	return fault.Code() & 0xff
+}
+
+func codeOf(primary int) tenant.Code {
+	switch primary {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return tenant.CodeBusy
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
