@@ -1,0 +1,74 @@
+//go:build failpoints
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+// failpointHook reads TENANT_FAILPOINT, for tests that end the work at a named point:
+//
+//	record=FILE       append each failpoint passed to FILE, one a line
+//	kill=WHOM@N       at the N-th failpoint passed (the first is 1) kill WHOM: driver, terraform or both
+//
+// Terraform's process ids are those written into the children's lock files below the data folder.
+func failpointHook(data string) func(string) {
+	order, argument, _ := strings.Cut(os.Getenv("TENANT_FAILPOINT"), "=")
+	switch order {
+	case "record":
+		return func(name string) { appendLine(argument, name) }
+	case "kill":
+		whom, count, _ := strings.Cut(argument, "@")
+		target, err := strconv.ParseInt(count, 10, 64)
+		if err != nil {
+			panic(fmt.Sprintf("TENANT_FAILPOINT: %v", err))
+		}
+		var passed atomic.Int64
+		return func(string) {
+			if passed.Add(1) == target {
+				kill(whom, data)
+			}
+		}
+	default:
+		return nil
+	}
+}
+
+func kill(whom, data string) {
+	if whom != "driver" {
+		for _, pid := range childPIDs(data) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	if whom != "terraform" {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // the signal is on its way; not one more write
+	}
+}
+
+func childPIDs(data string) []int {
+	files, _ := filepath.Glob(filepath.Join(data, "locks", "*.child.lock"))
+	var pids []int
+	for _, file := range files {
+		content, _ := os.ReadFile(file)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func appendLine(path, text string) {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer file.Close()
+	fmt.Fprintln(file, text)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
+)
+
+// options are the flags that every verb has.
+type options struct {
+	chdir     string
+	dataDir   string
+	catalog   string
+	terraform string
+	json      bool
+	parallel  int
+	out, err  io.Writer
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot(&options{out: stdout, err: stderr})
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var exit exitError
+	if err != nil && !errors.As(err, &exit) {
+		explain(stderr, err)
+	}
+	return exitCode(err)
+}
+
+// explain tells what failed, why, and what to do now.
+func explain(w io.Writer, err error) {
+	fmt.Fprintf(w, "Error: %v\n", err)
+	var failure *tenant.Failure
+	if errors.As(err, &failure) {
+		full := tenant.FailureOf(err)
+		fmt.Fprintf(w, "\n%s\n(%s, %s)\n", full.Remedy, full.Code, full.Class)
+	}
+}
+
+func newRoot(o *options) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tenantctl",
+		Short: "Onboard tenants: database, identity, domain and seed by Terraform, then Online, then the welcome mail",
+		Long: "tenantctl applies one tenant or all of them with Terraform, sets each Online once everything is ready, and sends\n" +
+			"its welcome mail exactly then. A tenant is a file tenants/ID.tfvars beside your root module.\n\n" +
+			"Without arguments a verb means every tenant in tenants/.",
+		Version:       version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	flags := root.PersistentFlags()
+	flags.StringVar(&o.chdir, "chdir", ".", "the folder of the root module")
+	flags.StringVar(&o.dataDir, "data-dir", ".tenant", "where tenantctl keeps its own files, relative to --chdir")
+	flags.StringVar(&o.catalog, "catalog", "", "the catalog's file (default catalog.db in --data-dir)")
+	flags.StringVar(&o.terraform, "terraform", "", "the Terraform to use (default: the one on PATH, or one that is installed)")
+	flags.BoolVar(&o.json, "json", false, "write JSON for programs: one event a line, or one document")
+	flags.IntVar(&o.parallel, "parallel", defaultParallel(), "how many tenants to work on at once")
+	root.AddCommand(
+		newInit(o), newPlan(o), newApply(o), newStatus(o), newHistory(o), newMail(o),
+	)
+	for _, verb := range root.Commands() {
+		verb.Args = usageArgs(verb.Args)
+	}
+	return root
+}
+
+// usageArgs gives wrong arguments their exit code.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if check == nil {
+			return nil
+		}
+		if err := check(cmd, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}
+
+// version is the module's, or the commit's where the program was built from a checkout.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return info.Main.Version
+}
