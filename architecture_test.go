@@ -107,7 +107,10 @@ func TestNothingSleeps(t *testing.T) {
 		}
 		ast.Inspect(s.file, func(node ast.Node) bool {
 			if isCall(node, "time", "Sleep") {
-				t.Errorf("%s: time.Sleep; wait on a timer and the context, or test under testing/synctest", s.at(node))
+				t.Errorf(
+					"%s: time.Sleep; wait on a timer and the context, or test under testing/synctest",
+					s.at(node),
+				)
 			}
 			return true
 		})
