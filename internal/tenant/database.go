@@ -88,5 +88,5 @@ type Migrations struct {
 type Migration struct {
 	Version int64
 	Name    string // base name
-	SHA256  string // of the contents, in hex
+	SHA256  string // of the contents, in hex; "" in a database if they are not known
 }

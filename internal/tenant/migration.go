@@ -7,7 +7,8 @@ import (
 
 // Pending returns the files that are not applied yet, in order. It fails, naming the file, if an applied one has other
 // contents (CodeMigrationEdited), if a new one lies below the newest applied version (CodeMigrationOrder), or if the
-// folder lacks an applied one (CodeDatabaseAhead).
+// folder lacks an applied one (CodeDatabaseAhead). An applied one without a checksum was applied past us: its contents are
+// not known and count as the folder's.
 func (m Migrations) Pending(applied []Migration) ([]Migration, error) {
 	byVersion := make(map[int64]Migration, len(applied))
 	var newest Migration
@@ -22,7 +23,7 @@ func (m Migrations) Pending(applied []Migration) ([]Migration, error) {
 		done, isApplied := byVersion[file.Version]
 		delete(byVersion, file.Version)
 		switch {
-		case isApplied && done.SHA256 != file.SHA256:
+		case isApplied && done.SHA256 != "" && done.SHA256 != file.SHA256:
 			return nil, Fail(CodeMigrationEdited, "comparing migration "+file.Name,
 				fmt.Errorf("it was applied as %s with SHA-256 %.12s… and is %.12s… now", done.Name, done.SHA256, file.SHA256))
 		case !isApplied && file.Version < newest.Version:
