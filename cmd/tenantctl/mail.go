@@ -44,7 +44,7 @@ func newMail(o *options) *cobra.Command {
 }
 
 func (o *options) listMails(ctx context.Context, c *catalog.Catalog) error {
-	mails, err := c.ListMails(ctx)
+	mails, err := c.ListMails(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -63,9 +63,9 @@ func (o *options) listMails(ctx context.Context, c *catalog.Catalog) error {
 }
 
 func (o *options) previewMail(ctx context.Context, c *catalog.Catalog, id tenant.ID) error {
-	row, err := c.Get(ctx, id)
+	row, err := knownTenant(ctx, c, id)
 	if err != nil {
-		return tenant.Fail(tenant.CodeInvalidConfig, "looking for tenant "+string(id), err)
+		return err
 	}
 	text, err := driver.PreviewMail(row, templates(o.chdir))
 	if err != nil {

@@ -49,6 +49,20 @@ func (o *options) withCatalog(ctx context.Context, verb func(context.Context, *c
 	return errors.Join(verb(ctx, opened), opened.Close())
 }
 
+// knownTenant returns a tenant of the catalog, or a failure that a person understands.
+func knownTenant(ctx context.Context, c *catalog.Catalog, id tenant.ID) (catalog.Tenant, error) {
+	row, err := c.Get(ctx, id)
+	if errors.Is(err, tenant.ErrAbsent) {
+		return catalog.Tenant{}, unknownTenant(id)
+	}
+	return row, err
+}
+
+func unknownTenant(id tenant.ID) error {
+	return tenant.Fail(tenant.CodeInvalidConfig, "looking for tenant "+string(id),
+		errors.New("the catalog does not know it; `tenantctl apply` makes it known"))
+}
+
 // tenantStatus is the published form of a tenant; its field names are a contract.
 type tenantStatus struct {
 	TenantID           tenant.ID         `json:"tenant_id"`
@@ -62,7 +76,7 @@ type tenantStatus struct {
 	WaitingFor         string            `json:"waiting_for,omitempty"`
 	WaitUntil          *time.Time        `json:"wait_until,omitempty"`
 	Failure            *failureStatus    `json:"failure,omitempty"`
-	Attempts           int               `json:"attempts"`
+	Attempts           int64             `json:"attempts"`
 	LastReconcile      *time.Time        `json:"last_reconcile,omitempty"`
 	NextReconcile      *time.Time        `json:"next_reconcile,omitempty"`
 	Mail               *mailStatus       `json:"mail,omitempty"`
@@ -115,7 +129,7 @@ func (o *options) status(ctx context.Context, c *catalog.Catalog, ids []string) 
 	for _, id := range ids {
 		known := slices.ContainsFunc(list, func(s tenantStatus) bool { return string(s.TenantID) == id })
 		if !known {
-			return tenant.Fail(tenant.CodeInvalidConfig, "looking for tenant "+id, errors.New("the catalog does not know it"))
+			return unknownTenant(tenant.ID(id))
 		}
 	}
 	return nil
@@ -209,7 +223,7 @@ func statusOf(row catalog.Tenant) tenantStatus {
 	for _, c := range row.Conditions {
 		out.Steps = append(out.Steps, stepStatus{c.Step, c.Status, c.Reason, c.Message, c.Since})
 	}
-	for _, entry := range row.Objects {
+	for _, entry := range row.ExternalIDs {
 		out.Objects[entry.Object.String()] = entry.ExternalID
 	}
 	if f := row.Failure; f != nil {
@@ -238,19 +252,35 @@ func optionalTime(t time.Time) *time.Time {
 }
 
 func (o *options) history(ctx context.Context, c *catalog.Catalog, id tenant.ID) error {
-	if _, err := c.Get(ctx, id); errors.Is(err, tenant.ErrAbsent) {
-		return tenant.Fail(tenant.CodeInvalidConfig, "looking for tenant "+string(id), errors.New("the catalog does not know it"))
-	} else if err != nil {
+	if _, err := knownTenant(ctx, c, id); err != nil {
 		return err
 	}
 	entries, err := c.History(ctx, id)
 	if err != nil {
 		return err
 	}
-	return o.show(entries, func() {
-		for _, entry := range entries {
-			fmt.Fprintf(o.out, "%s  %-12s %s\n", entry.Time.Format(time.RFC3339), entry.Kind,
-				strings.ReplaceAll(entry.Text, "\n", "\n    "))
+	lines := []historyLine{}
+	for _, e := range entries {
+		lines = append(lines, historyLine{e.Time, e.Kind, e.Run, e.Epoch, e.Text, e.Detail})
+	}
+	return o.show(lines, func() {
+		for _, entry := range lines {
+			text := entry.Text
+			if entry.Detail != "" {
+				text += "\n" + entry.Detail
+			}
+			fmt.Fprintf(o.out, "%s  %-14s %s\n", entry.Time.Format(time.RFC3339), entry.Kind,
+				strings.ReplaceAll(text, "\n", "\n    "))
 		}
 	})
+}
+
+// historyLine is the published form of an entry of the history; its field names are a contract.
+type historyLine struct {
+	Time   time.Time         `json:"time"`
+	Kind   catalog.EventKind `json:"kind"`
+	Run    int64             `json:"run,omitempty"`
+	Epoch  int64             `json:"epoch"`
+	Text   string            `json:"text"`
+	Detail string            `json:"detail,omitempty"`
 }

@@ -13,7 +13,8 @@ import (
 
 // announce does what lies right of a successful apply: the pivot, unless the tenant still waits for its custom
 // hostname; the opening of its hostnames; the delivery of its mail. It returns what the tenant waits for.
-func (d *Driver) announce(ctx context.Context, slot *worker, owned ownedTenant, output Output) (string, error) {
+func (d *Driver) announce(ctx context.Context, slot *worker, owned ownedTenant, run applied) (string, error) {
+	output := run.output
 	due, err := d.awaitDomain(ctx, owned, output)
 	if err != nil {
 		return "", err
@@ -28,7 +29,7 @@ func (d *Driver) announce(ctx context.Context, slot *worker, owned ownedTenant, 
 	if err != nil {
 		return "", err
 	}
-	if err := d.pivot(ctx, owned, output, backends); err != nil {
+	if err := d.pivot(ctx, owned, run, backends); err != nil {
 		return "", err
 	}
 	return "", d.deliver(ctx, slot, owned.TenantFile)
@@ -46,11 +47,12 @@ func (d *Driver) awaitDomain(ctx context.Context, owned ownedTenant, output Outp
 // pivot is the one transaction that sets a tenant Online. For one that is Online already it only refreshes what is
 // recorded, and never queues a second mail.
 func (d *Driver) pivot(
-	ctx context.Context, owned ownedTenant, output Output, backends *tenant.Backends,
+	ctx context.Context, owned ownedTenant, run applied, backends *tenant.Backends,
 ) error {
+	output := run.output
 	tenant.Failpoint(ctx, "pivot.before")
 	pivoted, err := d.Catalog.Pivot(ctx, owned.epoch, owned.ID, catalog.PivotRequest{
-		Generation: owned.row.Generation, Outputs: output.raw, Hostname: output.Hostname,
+		Generation: owned.row.Generation, Outputs: output.raw, Hostname: output.Hostname, Reopen: run.moved,
 		Mail: catalog.NewMail{
 			Kind: welcome.Kind, To: output.Administrator.Email, ToName: output.Administrator.Name,
 			MessageID: welcome.MessageID(
@@ -90,7 +92,8 @@ func (d *Driver) settle(ctx context.Context, slot *worker, file TenantFile, row 
 	}
 	output, err := readOutput(row.ID, row.Outputs)
 	if err == nil {
-		err = d.pivot(ctx, ownedTenant{TenantFile: file, epoch: lease.Epoch(), row: row}, output, backends)
+		owned := ownedTenant{TenantFile: file, epoch: lease.Epoch(), row: row}
+		err = d.pivot(ctx, owned, applied{output: output}, backends)
 	}
 	return errors.Join(err, lease.Release())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -152,4 +153,22 @@ func (d *Driver) Deliver(ctx context.Context, tenants []TenantFile) ([]Result, e
 		}
 		return Result{Err: d.deliver(ctx, slot, file)}
 	}), nil
+}
+
+// Resend makes a tenant's mail due again, under the same Message-ID.
+func (d *Driver) Resend(ctx context.Context, file TenantFile) error {
+	return d.Catalog.ResendMail(ctx, file.ID, welcome.Kind)
+}
+
+// PreviewMail renders a tenant's mail from what the catalog recorded, with a placeholder for the invitation.
+func PreviewMail(row catalog.Tenant, templates fs.FS) (string, error) {
+	output, err := readOutput(row.ID, row.Outputs)
+	if err != nil {
+		return "", err
+	}
+	data, err := welcome.NewData(output.raw)
+	if err != nil {
+		return "", err
+	}
+	return welcome.Preview(templates, data)
 }

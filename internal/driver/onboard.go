@@ -36,15 +36,16 @@ func (d *Driver) Onboard(ctx context.Context, slot *worker, file TenantFile) Res
 		result.Err = err
 		return result
 	}
-	var output Output
+	var run applied
 	result.Err = d.attempt(ctx, file.ID, func() (err error) {
-		output, result.Changes, err = d.run(ctx, slot, owned)
+		run, err = d.run(ctx, slot, owned)
 		return err
 	})
+	result.Changes = run.did
 	if result.Err != nil {
 		return result
 	}
-	result.Waiting, result.Err = d.announce(ctx, slot, owned, output)
+	result.Waiting, result.Err = d.announce(ctx, slot, owned, run)
 	return result
 }
 
@@ -53,6 +54,15 @@ type ownedTenant struct {
 	TenantFile
 	epoch int64
 	row   catalog.Tenant
+}
+
+// applied is what a run came to.
+type applied struct {
+	output Output
+	did    Changes
+	// moved is true if the run worked on the tenant's hostnames: new bindings begin closed, also those of a tenant
+	// that is Online.
+	moved bool
 }
 
 func (d *Driver) initialise(ctx context.Context) error {
@@ -88,10 +98,10 @@ func (d *Driver) declare(ctx context.Context, owned ownedTenant) (catalog.Tenant
 }
 
 // run is one run of Terraform and what the catalog keeps of it.
-func (d *Driver) run(ctx context.Context, slot *worker, owned ownedTenant) (Output, Changes, error) {
+func (d *Driver) run(ctx context.Context, slot *worker, owned ownedTenant) (applied, error) {
 	record, err := d.Catalog.StartRun(ctx, owned.epoch, owned.ID, owned.row.Generation, "apply")
 	if err != nil {
-		return Output{}, Changes{}, err
+		return applied{}, err
 	}
 	steps := newStepReport(owned.row.Generation, d.Now)
 	output, did, failure := d.terraformApply(ctx, slot, owned, steps)
@@ -109,7 +119,7 @@ func (d *Driver) run(ctx context.Context, slot *worker, owned ownedTenant) (Outp
 	if failure == nil && finish != nil {
 		failure = finish
 	}
-	return output, did, failure
+	return applied{output: output, did: did, moved: steps.seen[tenant.StepDomain] != ""}, failure
 }
 
 func (d *Driver) terraformApply(
