@@ -46,14 +46,13 @@ func tell(step tenant.Step, err error) (summary, detail string) {
 	if failure.Step == "" {
 		failure.Step = step
 	}
-	lines := []string{
-		why(failure),
-		"",
-		failure.Remedy,
-		again(failure),
-		failure.Line(),
-	}
-	return sentence(failure.Doing), strings.Join(lines, "\n")
+	return sentence(failure.Doing), Detail(failure)
+}
+
+// Detail is the detail of a failure's diagnostic: why it failed, what to do now, whether it will be tried again, and
+// Failure.Line last. The failure is one that tenant.FailureOf returned: with class and remedy.
+func Detail(failure tenant.Failure) string {
+	return strings.Join([]string{why(failure), "", failure.Remedy, again(failure), failure.Line()}, "\n")
 }
 
 // failureOf classifies the one error that backends need not: the end of their context.

@@ -2,36 +2,210 @@ package resources
 
 import (
 	"context"
+	"errors"
+	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
-var _ resource.ResourceWithConfigure = (*seedResource)(nil)
+var (
+	_ resource.ResourceWithConfigure      = (*seedResource)(nil)
+	_ resource.ResourceWithModifyPlan     = (*seedResource)(nil)
+	_ resource.ResourceWithValidateConfig = (*seedResource)(nil)
+)
 
 // NewSeed returns the resource tenant_seed.
 func NewSeed() resource.Resource { return &seedResource{} }
 
 type seedResource struct{ configured }
 
+type seedModel struct {
+	ID         types.String `tfsdk:"id"`
+	TenantID   types.String `tfsdk:"tenant_id"`
+	Database   types.Object `tfsdk:"database"`
+	Tables     types.List   `tfsdk:"tables"`
+	OnEdit     types.String `tfsdk:"on_edit"`
+	EditedRows types.List   `tfsdk:"edited_rows"`
+	KeptRows   types.List   `tfsdk:"kept_rows"`
+}
+
 // Metadata names the resource.
 func (r *seedResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_seed"
 }
 
-// Schema describes the resource.
-func (r *seedResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{}
+// Create writes the seed, or goes on with the tenant's own. When it fails it leaves no state, and no row.
+func (r *seedResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan seedModel
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	made, err := r.apply(ctx, plan)
+	if err != nil {
+		addError(&resp.Diagnostics, tenant.StepSeed, err)
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, plan.with(made))...)
 }
 
-// Create makes it.
-func (r *seedResource) Create(context.Context, resource.CreateRequest, *resource.CreateResponse) {}
+func (r *seedResource) apply(ctx context.Context, plan seedModel) (tenant.Seed, error) {
+	seeds, err := r.seeds(plan)
+	if err != nil {
+		return tenant.Seed{}, err
+	}
+	return seeds.Apply(ctx, plan.desired(), r.meta.journal())
+}
 
-// Read reads it.
-func (r *seedResource) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}
+func (r *seedResource) seeds(model seedModel) (tenant.Seeds, error) {
+	pool, err := r.backends().Pools.Find(model.place().Pool)
+	if err != nil {
+		return nil, err
+	}
+	return pool.Seeds, nil
+}
 
-// Update changes it.
-func (r *seedResource) Update(context.Context, resource.UpdateRequest, *resource.UpdateResponse) {}
+func (r *seedResource) read(ctx context.Context, model seedModel) (tenant.Seed, error) {
+	seeds, err := r.seeds(model)
+	if err != nil {
+		return tenant.Seed{}, err
+	}
+	return seeds.Read(ctx, tenant.ID(model.TenantID.ValueString()), model.place())
+}
 
-// Delete removes it.
-func (r *seedResource) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
+// Read writes which rows were edited, never the rows: they are the configuration's.
+func (r *seedResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state seedModel
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	if resp.Diagnostics.HasError() || r.backends() == nil {
+		return
+	}
+	seen, err := r.read(ctx, state)
+	if errors.Is(err, tenant.ErrAbsent) {
+		resp.State.RemoveResource(ctx)
+		return
+	}
+	if err != nil {
+		addError(&resp.Diagnostics, tenant.StepSeed, err)
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, state.seen(seen))...)
+}
+
+// Update writes the seed as it is now, all of it or nothing: when it fails, the state stays as it was.
+func (r *seedResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var plan seedModel
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	made, err := r.apply(ctx, plan)
+	if err != nil {
+		addError(&resp.Diagnostics, tenant.StepSeed, err)
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, plan.with(made))...)
+}
+
+// Delete forgets the seed. It reads for itself, so it works without a refresh; a database that is gone took it along.
+func (r *seedResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state seedModel
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	seeds, err := r.seeds(state)
+	if err == nil {
+		err = seeds.Delete(ctx, tenant.ID(state.TenantID.ValueString()), state.place(), r.meta.journal())
+	}
+	if !errors.Is(err, tenant.ErrAbsent) {
+		addError(&resp.Diagnostics, tenant.StepSeed, err)
+	}
+}
+
+func (m seedModel) place() tenant.Place {
+	return tenant.Place{
+		Pool:      textOf(m.Database, "pool").ValueString(),
+		Isolation: tenant.Isolation(textOf(m.Database, "isolation").ValueString()),
+		Name:      textOf(m.Database, "name").ValueString(),
+	}
+}
+
+// desired is what the model, wholly known, wants the seed to be.
+func (m seedModel) desired() tenant.SeedSpec {
+	spec := tenant.SeedSpec{
+		Tenant: tenant.ID(m.TenantID.ValueString()), Place: m.place(), OnEdit: tenant.OnEdit(m.OnEdit.ValueString()),
+	}
+	for _, element := range m.Tables.Elements() {
+		table, ok := element.(types.Object)
+		if !ok {
+			continue
+		}
+		rows := make([]tenant.Row, 0, len(listOf(table, "rows").Elements()))
+		for _, row := range listOf(table, "rows").Elements() {
+			rows = append(rows, rowOf(row))
+		}
+		spec.Tables = append(spec.Tables, tenant.SeedTable{
+			Name: textOf(table, "name").ValueString(), Key: stringsOf(listOf(table, "key").Elements()), Rows: rows,
+		})
+	}
+	return spec
+}
+
+func rowOf(value attr.Value) tenant.Row {
+	row := tenant.Row{}
+	for column, text := range cellsOf(value) {
+		row[column] = text.ValueStringPointer()
+	}
+	return row
+}
+
+// cellsOf returns the cells of a row; none if the row is not known.
+func cellsOf(value attr.Value) map[string]types.String {
+	cells := map[string]types.String{}
+	row, ok := value.(types.Map)
+	if !ok {
+		return cells
+	}
+	for column, element := range row.Elements() {
+		if text, ok := element.(types.String); ok {
+			cells[column] = text
+		}
+	}
+	return cells
+}
+
+// with is the planned model after an apply: what the plan left open is what was made.
+func (m seedModel) with(made tenant.Seed) seedModel {
+	m.ID = m.TenantID
+	fill(&m.EditedRows, editsValue(made.Edited))
+	fill(&m.KeptRows, editsValue(made.Kept))
+	return m
+}
+
+// seen is the model after a refresh.
+func (m seedModel) seen(seen tenant.Seed) seedModel {
+	m.EditedRows, m.KeptRows = editsValue(seen.Edited), editsValue(seen.Kept)
+	return m
+}
+
+func editsValue(edits []tenant.RowEdit) types.List {
+	lines := make([]string, 0, len(edits))
+	for _, edit := range edits {
+		lines = append(lines, edit.String())
+	}
+	slices.Sort(lines)
+	return textList(lines)
+}
+
+// listOf returns an object's list of that name; null if there is none.
+func listOf(object types.Object, name string) types.List {
+	if list, ok := object.Attributes()[name].(types.List); ok {
+		return list
+	}
+	return types.ListNull(types.StringType)
+}
