@@ -11,7 +11,6 @@ mock_provider "tenant" {
       active_hostname  = "acme.app.test"
       usable_hostnames = ["acme.app.test"]
       verification     = "pending"
-      required_records = [{ purpose = "traffic", name = "books.acme.example", type = "CNAME", value = "edge.app.test" }]
     }
   }
   mock_resource "tenant_identity" {
@@ -107,7 +106,7 @@ run "tells_what_it_made" {
       default_hostname = "acme.app.test"
       custom_hostname  = "books.acme.example"
       verification     = "pending"
-      required_records = [{ purpose = "traffic", name = "books.acme.example", type = "CNAME", value = "edge.app.test" }]
+      required_records = []
       administrator    = { id = "person-1", email = "wanda@acme.example", name = "Wanda Acheson" }
       organization_id  = "organization-1"
       client_id        = "client-1"
