@@ -205,8 +205,8 @@ func findOwn(ctx context.Context, candidates tenant.Pools, id tenant.ID) (tenant
 		if err == nil {
 			return pool, &own, nil
 		}
-		if !errors.Is(err, tenant.ErrAbsent) {
-			blocked = errors.Join(blocked, err)
+		if !errors.Is(err, tenant.ErrAbsent) && (blocked == nil || tenant.HasCode(err, tenant.CodeForeign)) {
+			blocked = err
 		}
 	}
 	return tenant.Pool{}, nil, blocked

@@ -134,6 +134,9 @@ func checkRedirectPath(s string) error {
 	if strings.ContainsAny(s, "*#") {
 		return fmt.Errorf("%q contains a wildcard or a fragment", s)
 	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("%q contains a character that a URI can't have as it is", s)
+	}
 	if _, err := url.ParseRequestURI("https://a.example" + s); err != nil {
 		return fmt.Errorf("%q makes no valid URI", s)
 	}
