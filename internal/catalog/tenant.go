@@ -31,8 +31,8 @@ const (
 	StepFailed      StepStatus = "failed"
 )
 
-// Spec is what somebody wants of a tenant. Values must hold nothing sensitive: whatever is given here is stored, and
-// shown by status, as it is.
+// Spec is what somebody wants of a tenant. Values must hold nothing sensitive: whatever is given here is
+// stored, and shown by status, as it is.
 type Spec struct {
 	Values      json.RawMessage // a JSON object with sorted keys
 	DisplayName string
@@ -58,7 +58,8 @@ type Failure struct {
 	Remedy  string
 }
 
-// Tenant is all that the catalog knows of a tenant. Times are in UTC, whole milliseconds; the zero time means never.
+// Tenant is all that the catalog knows of a tenant. Times are in UTC, whole milliseconds; the zero time
+// means never.
 type Tenant struct {
 	ID                 tenant.ID
 	Spec               json.RawMessage // as declared
@@ -123,8 +124,8 @@ type PivotRequest struct {
 	Generation int64
 	Outputs    json.RawMessage // the output "tenant", and all that the mail may claim
 	Hostname   string          // the active one
-	// Reopen orders the hostnames of a tenant that is Online already to be opened again although Hostname is the same:
-	// for a run that made bindings anew, which begin closed.
+	// Reopen orders the hostnames of a tenant that is Online already to be opened again although Hostname
+	// is the same: for a run that made bindings anew, which begin closed.
 	Reopen bool
 	Mail   NewMail // the zero value tells nobody
 }
@@ -142,13 +143,13 @@ type MailState string
 
 // The states of a mail.
 const (
-	MailWaiting  MailState = "waiting" // for the tenant's hostnames to be open
-	MailDue      MailState = "due"
-	MailClaimed  MailState = "claimed"   // somebody is delivering it now
-	MailSent     MailState = "sent"      // accepted by the mail system
-	MailUnsure   MailState = "uncertain" // may have been accepted; tried again under the same Message-ID
-	MailRetry    MailState = "failed"    // the last attempt failed; another one follows
-	MailObsolete MailState = "obsolete"  // its tenant was offboarded before it could be sent
+	MailWaiting   MailState = "waiting" // for the tenant's hostnames to be open
+	MailDue       MailState = "due"
+	MailClaimed   MailState = "claimed"   // somebody is delivering it now
+	MailSent      MailState = "sent"      // accepted by the mail system
+	MailUncertain MailState = "uncertain" // maybe accepted; tried again under the same Message-ID
+	MailFailed    MailState = "failed"    // the last attempt failed; another one follows
+	MailObsolete  MailState = "obsolete"  // its tenant was offboarded before it could be sent
 )
 
 // Mail is one mail to a tenant. There is one of a kind for each onboarding, under one Message-ID.
@@ -161,7 +162,7 @@ type Mail struct {
 	ToName      string
 	Claims      json.RawMessage // the recorded output that its text may claim things from
 	State       MailState
-	Uncertain   bool // an attempt may have been delivered without an answer: the recipient may have more than one copy
+	Uncertain   bool // an attempt may have been accepted without an answer: there may be more than one copy
 	Attempts    int
 	QueuedAt    time.Time
 	NextAttempt time.Time
@@ -177,6 +178,8 @@ type Order struct {
 	State     string // a tenant.BindingState
 	Epoch     int64
 	OrderedAt time.Time
+
+	onboarding int64
 }
 
 // JournalState is what the journal knows of an object.
@@ -220,8 +223,8 @@ const (
 	EventMailResend    EventKind = "mail_resend"
 )
 
-// Event is one entry of the history. Text names no person: it can never be erased. Detail can, and comes from the
-// run that the event belongs to.
+// Event is one entry of the history. Text names no person: it can never be erased. Detail can, and comes
+// from the run that the event belongs to.
 type Event struct {
 	Sequence   int64
 	Tenant     tenant.ID
