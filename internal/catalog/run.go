@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
@@ -24,7 +23,7 @@ func (c *Catalog) StartRun(
 		if was.generation != generation {
 			return outdated(doing, was, generation)
 		}
-		if err := t.abandonRuns(ctx, was); err != nil {
+		if err := t.abandonRun(ctx, was); err != nil {
 			return err
 		}
 		run.StartedAt = timeOf(t.now)
@@ -32,6 +31,7 @@ func (c *Catalog) StartRun(
 			return err
 		}
 		going := was
+		going.openRun = run.ID
 		if was.status == string(Failed) {
 			going.status = string(Provisioning)
 		}
@@ -46,29 +46,25 @@ func outdated(doing string, r row, generation int64) error {
 }
 
 const (
-	abandonRuns = `UPDATE runs SET result = 'abandoned', finished_ms = $2
- WHERE tenant_id = $1 AND finished_ms = 0 RETURNING run_id`
-	insertRun = `INSERT INTO runs (tenant_id, onboarding, generation, epoch, action, result, started_ms)
+	abandonRun = `UPDATE runs SET result = 'abandoned', finished_ms = $2 WHERE run_id = $1`
+	insertRun  = `INSERT INTO runs (tenant_id, onboarding, generation, epoch, action, result, started_ms)
  VALUES ($1, $2, $3, $4, $5, 'running', $6) RETURNING run_id`
 	finishRun = `UPDATE runs SET result = $2, changes = $3, finished_ms = $4,
  failure_code = $5, failure_class = $6, failure_step = $7, failure_message = $8, failure_remedy = $9
- WHERE run_id = $1 AND finished_ms = 0`
+ WHERE run_id = $1`
 	selectRuns = `SELECT run_id, tenant_id, generation, epoch, action, result, changes, started_ms, finished_ms,
  failure_code, failure_class, failure_step, failure_message, failure_remedy
  FROM runs WHERE tenant_id = $1 ORDER BY run_id`
 )
 
-func (t *txn) abandonRuns(ctx context.Context, r row) error {
-	var abandoned []int64
-	err := t.each(ctx, abandonRuns, []any{r.id, t.now}, func(scan func(...any) error) error {
-		abandoned = append(abandoned, 0)
-		return scan(&abandoned[len(abandoned)-1])
-	})
-	for _, id := range abandoned {
-		err = errors.Join(err, t.note(ctx, r, id, EventRunAbandoned,
-			fmt.Sprintf("run %d ended without a word", id)))
+func (t *txn) abandonRun(ctx context.Context, r row) error {
+	if r.openRun == 0 {
+		return nil
 	}
-	return err
+	if _, err := t.exec(ctx, abandonRun, r.openRun, t.now); err != nil {
+		return err
+	}
+	return t.note(ctx, r, r.openRun, EventRunAbandoned, fmt.Sprintf("run %d ended without a word", r.openRun))
 }
 
 func (t *txn) insertRun(ctx context.Context, r row, run *Run) error {
@@ -93,13 +89,15 @@ func (c *Catalog) FinishRun(ctx context.Context, run Run, outcome Outcome) error
 		if err := t.closeRun(ctx, was, run, outcome); err != nil {
 			return err
 		}
+		is := was
+		is.openRun = 0
 		if run.Generation < was.generation {
-			return nil
+			return t.save(ctx, was, is, run.ID)
 		}
 		if err := t.setConditions(ctx, was, outcome.Conditions); err != nil {
 			return err
 		}
-		return t.save(ctx, was, was.after(outcome, t.now), run.ID)
+		return t.save(ctx, was, is.after(outcome, t.now), run.ID)
 	})
 }
 
@@ -117,13 +115,13 @@ func (t *txn) closeRun(ctx context.Context, r row, run Run, outcome Outcome) err
 	if run.Generation < r.generation {
 		text += fmt.Sprintf("; of generation %d, which is no longer wanted", run.Generation)
 	}
-	touched, err := t.exec(ctx, finishRun, run.ID, string(result), outcome.Changes, t.now,
+	if r.openRun != run.ID {
+		return r.refuse("finishing a run of", fmt.Sprintf("run %d is not open", run.ID))
+	}
+	_, err := t.exec(ctx, finishRun, run.ID, string(result), outcome.Changes, t.now,
 		f.code, f.class, f.step, f.message, f.remedy)
 	if err != nil {
 		return err
-	}
-	if touched != 1 {
-		return r.refuse("finishing a run of", fmt.Sprintf("run %d is not open", run.ID))
 	}
 	return t.note(ctx, r, run.ID, event, text)
 }

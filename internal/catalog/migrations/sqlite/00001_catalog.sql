@@ -28,6 +28,7 @@ CREATE TABLE tenants (
     failure_message     TEXT NOT NULL DEFAULT '',
     failure_remedy      TEXT NOT NULL DEFAULT '',
     attempts            INTEGER NOT NULL DEFAULT 0,
+    open_run            INTEGER NOT NULL DEFAULT 0,
     last_reconcile_ms   INTEGER NOT NULL DEFAULT 0,
     next_reconcile_ms   INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -44,7 +45,7 @@ CREATE TABLE conditions (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE runs (
-    run_id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id          INTEGER PRIMARY KEY,
     tenant_id       TEXT NOT NULL REFERENCES tenants,
     onboarding      INTEGER NOT NULL,
     generation      INTEGER NOT NULL,
@@ -61,7 +62,6 @@ CREATE TABLE runs (
     finished_ms     INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX runs_by_tenant ON runs (tenant_id, run_id);
-CREATE INDEX runs_open ON runs (tenant_id) WHERE finished_ms = 0;
 
 CREATE TABLE journal (
     tenant_id   TEXT NOT NULL REFERENCES tenants,
@@ -86,7 +86,6 @@ CREATE TABLE outbox (
     ordered_ms INTEGER NOT NULL,
     acked_ms   INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX outbox_due ON outbox (tenant_id) WHERE acked_ms = 0;
 
 -- The primary key is the promise: one mail of a kind for each onboarding of a tenant, for ever.
 CREATE TABLE mails (
@@ -109,7 +108,7 @@ CREATE TABLE mails (
 CREATE INDEX mails_due ON mails (next_attempt_ms) WHERE sent_ms = 0;
 
 CREATE TABLE history (
-    sequence   INTEGER PRIMARY KEY AUTOINCREMENT,
+    sequence   INTEGER PRIMARY KEY,
     tenant_id  TEXT NOT NULL REFERENCES tenants,
     onboarding INTEGER NOT NULL,
     at_ms      INTEGER NOT NULL,
