@@ -181,7 +181,9 @@ func (r *domainResource) lookAround(
 
 // verified reports whether the custom hostname counts as proved. No plan goes from one verified hostname to another:
 // between them lies the claim to the other.
-func (m domainModel) verified() bool { return m.Verification.ValueString() == string(tenant.ClaimVerified) }
+func (m domainModel) verified() bool {
+	return m.Verification.ValueString() == string(tenant.ClaimVerified)
+}
 
 // takenBy returns the failure that the hostname is verified for another tenant, if it is.
 func takenBy(claim tenant.Claim) error {

@@ -42,9 +42,20 @@ func (r *identityResource) ModifyPlan(
 		r.checkSecret(plan, *prior, &resp.Diagnostics)
 		plan = plan.after(*prior)
 	}
-	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	if resp.Diagnostics.HasError() {
+		return
 	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	if prior != nil && !resp.Plan.Raw.Equal(req.State.Raw) && r.hasNewKey(*prior) {
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("secret"), types.ObjectUnknown(secretType()))...)
+	}
+}
+
+// hasNewKey reports whether another key than that of the state's secret is current. That alone is no reason for a
+// change, but a system may derive the secret with it at the next one.
+func (r *identityResource) hasNewKey(prior identityModel) bool {
+	return r.backends() != nil &&
+		textOf(prior.Secret, "key_id").ValueString() != r.backends().Keyring.CurrentKeyID()
 }
 
 // created is the plan for an identity that does not exist. An enabled that is left out is unknown: a lost state may be

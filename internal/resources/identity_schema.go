@@ -70,7 +70,7 @@ func (r *identityResource) Schema(_ context.Context, _ resource.SchemaRequest, r
 			"secret_version": schema.Int64Attribute{
 				Optional: true, Computed: true, Default: int64default.StaticInt64(1),
 				MarkdownDescription: "Raised to give the application a new secret, derived with the provider's current key. A " +
-					"new current key alone changes no secret. Defaults to 1.",
+					"new current key alone plans nothing; the identity's next change may use it. Defaults to 1.",
 				Validators: []validator.Int64{between{tenant.StepIdentity, "secret_version", 1, math.MaxInt32}},
 			},
 			"organization_id":  schema.StringAttribute{Computed: true, MarkdownDescription: "The organization's id."},

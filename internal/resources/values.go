@@ -23,7 +23,9 @@ func texts(values []string) []attr.Value {
 	return elements
 }
 
-func textList(values []string) types.List { return types.ListValueMust(types.StringType, texts(values)) }
+func textList(values []string) types.List {
+	return types.ListValueMust(types.StringType, texts(values))
+}
 
 // textSet sorts out duplicates, which a set must not have.
 func textSet(values []string) types.Set {
