@@ -23,6 +23,7 @@ const (
 	CodeHostnameTaken     Code = "hostname_taken"
 	CodeProofMissing      Code = "proof_missing"
 	CodeAdminRefused      Code = "administrator_refused"
+	CodeMailRefused       Code = "mail_refused"
 	CodeConflict          Code = "conflict"
 	CodeBusy              Code = "busy"
 	CodeUnavailable       Code = "unavailable"
@@ -84,6 +85,7 @@ func Codes() []CodeInfo {
 		{CodeHostnameTaken, Terminal, "The hostname is verified for another tenant.", "Release it there first, or choose another hostname."},
 		{CodeProofMissing, Retryable, "The proof of control that the plan saw is no longer there.", "Have the customer publish the record again; then apply again."},
 		{CodeAdminRefused, Terminal, "The identity provider refused the first administrator.", "Correct the administrator's data as the message says; the next apply goes on from there."},
+		{CodeMailRefused, Terminal, "The mail can't be sent: its address, or what it says, is refused.", "Correct what the message names; then let the mail be tried again."},
 		{CodeConflict, Retryable, "Somebody else changed the object at the same time.", "Apply again; if it stays, look for a second writer."},
 		{CodeBusy, Retryable, "The object was in use for longer than the wait.", "Apply again; if it stays, look for the holder of the lock that the message names."},
 		{CodeUnavailable, Retryable, "An outside system did not answer or answered that it can't now.", "Nothing if it recovers: the next apply goes on. Otherwise look at the system that the message names."},
