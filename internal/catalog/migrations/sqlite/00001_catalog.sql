@@ -126,3 +126,9 @@ BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 CREATE TRIGGER history_is_never_deleted BEFORE DELETE ON history
 BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 -- +goose StatementEnd
+-- INSERT OR REPLACE deletes without the trigger above.
+-- +goose StatementBegin
+CREATE TRIGGER history_is_never_replaced BEFORE INSERT ON history
+WHEN EXISTS (SELECT 1 FROM history WHERE sequence = NEW.sequence)
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+-- +goose StatementEnd
