@@ -14,12 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
-	"github.com/tenantry/terraform-provider-tenant/internal/tenant/tenanttest"
 )
 
 const (
 	databaseAddress = "tenant_database.this"
-	databaseName    = tenanttest.Installation + "_acme"
+	databaseName    = installation + "_acme"
 )
 
 var (
@@ -147,10 +146,10 @@ resource "tenant_database" "this" {
 			PreConfig: func() {
 				_, err := w.databases.Read(t.Context(), "acme", embeddedPlace)
 				require.NoError(t, err)
-				require.NoError(t, os.RemoveAll(w.path("migrations")))
+				require.NoError(t, os.RemoveAll(w.path("migrations")), "no destroy reads the folder")
 				w.meta.LiftProtection = true
 			},
-			Config: protected, Destroy: true,
+			Config: "locals {}\n",
 		},
 		acc.TestStep{PreConfig: func() {
 			_, err := w.databases.Read(t.Context(), "acme", embeddedPlace)
@@ -245,7 +244,7 @@ func TestAccDatabasePlacement(t *testing.T) {
 		found, err := w.meta.Backends.Pools.Find(pool)
 		require.NoError(t, err)
 		_, err = found.Databases.Ensure(t.Context(), tenant.DatabaseSpec{
-			Tenant: "globex", Place: tenant.Place{Pool: pool, Isolation: tenant.IsolationDatabase, Name: tenanttest.Installation + "_globex"},
+			Tenant: "globex", Place: tenant.Place{Pool: pool, Isolation: tenant.IsolationDatabase, Name: installation + "_globex"},
 		}, tenant.NoJournal{})
 		require.NoError(t, err)
 	}

@@ -34,7 +34,7 @@ func (r *databaseResource) Schema(_ context.Context, _ resource.SchemaRequest, r
 			"migrations_path": schema.StringAttribute{
 				Optional: true,
 				MarkdownDescription: "A folder of goose migrations (`00001_name.sql`), relative to the root module. " +
-					"A destroy does not read it.",
+					"A destroy does not read it, though Terraform plans once before one unless it is run with `-refresh=false`.",
 			},
 			"deletion_protection": schema.BoolAttribute{
 				Optional: true, Computed: true, Default: booldefault.StaticBool(true),

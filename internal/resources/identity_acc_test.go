@@ -1,7 +1,6 @@
 package resources_test
 
 import (
-	"bytes"
 	"fmt"
 	"testing"
 
@@ -128,12 +127,10 @@ func TestAccIdentitySecret(t *testing.T) {
 			}))}
 	}
 	rotated := planned(plancheck.ExpectUnknownValue(identityAddress, tfjsonpath.New("secret")))
-	k1 := tenant.Key{ID: "k1", Secret: bytes.Repeat([]byte{7}, tenant.MinKeyLen)}
-	k2 := tenant.Key{ID: "k2", Secret: bytes.Repeat([]byte{8}, tenant.MinKeyLen)}
+	k1, k2 := key("k1", 7), key("k2", 8)
 	rekey := func(keys ...tenant.Key) func() {
 		return func() {
-			ring, err := tenant.NewKeyring("test-eu", keys)
-			require.NoError(t, err)
+			ring := keyring(t, keys...)
 			w.open(t, ring)
 			w.meta.Backends = w.backends(ring)
 		}

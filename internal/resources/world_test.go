@@ -26,11 +26,13 @@ import (
 	"github.com/tenantry/terraform-provider-tenant/internal/resources"
 	"github.com/tenantry/terraform-provider-tenant/internal/sqlite"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
-	"github.com/tenantry/terraform-provider-tenant/internal/tenant/tenanttest"
 	"github.com/tenantry/terraform-provider-tenant/internal/zonefile"
 )
 
-const zone = "app.localhost"
+const (
+	installation = "test-eu"
+	zone         = "app.localhost"
+)
 
 // world is the outside of one test: real backends in a folder of its own, seen with one keyring.
 type world struct {
@@ -49,18 +51,27 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir(), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	w.open(t, tenanttest.Keyring(t))
-	w.meta = &resources.Meta{Backends: w.backends(tenanttest.Keyring(t)), BaseDir: w.dir, Now: w.clock}
+	ring := keyring(t, key("k1", 7))
+	w.open(t, ring)
+	w.meta = &resources.Meta{Backends: w.backends(ring), BaseDir: w.dir, Now: w.clock}
 	return w
+}
+
+func key(id string, fill byte) tenant.Key {
+	return tenant.Key{ID: id, Secret: bytes.Repeat([]byte{fill}, tenant.MinKeyLen)}
+}
+
+func keyring(t *testing.T, keys ...tenant.Key) *tenant.Keyring {
+	t.Helper()
+	ring, err := tenant.NewKeyring(installation, keys)
+	require.NoError(t, err)
+	return ring
 }
 
 // rogue is the same outside seen by somebody with another key: what it makes is foreign to w.
 func (w *world) rogue(t *testing.T) *world {
 	t.Helper()
-	ring, err := tenant.NewKeyring(tenanttest.Installation, []tenant.Key{
-		{ID: "k1", Secret: bytes.Repeat([]byte{9}, tenant.MinKeyLen)},
-	})
-	require.NoError(t, err)
+	ring := keyring(t, key("k1", 9))
 	other := &world{dir: w.dir, now: w.now}
 	other.open(t, ring)
 	other.meta = &resources.Meta{Backends: other.backends(ring), BaseDir: w.dir, Now: other.clock}
