@@ -34,18 +34,22 @@ type SeedSpec struct {
 	OnEdit OnEdit
 }
 
-// RowEdit names a seeded row that is no longer as it was seeded.
+// RowEdit names a seeded row that is no longer as it was seeded, or one that can't go because others point at it.
 type RowEdit struct {
-	Table   string
-	Key     string   // "code=1000", composite keys joined by ","
-	Columns []string // the changed ones, sorted; empty if the row was deleted
+	Table      string
+	Key        string   // "code=1000", composite keys joined by ","
+	Columns    []string // the changed ones, sorted; empty if the row was deleted
+	Referenced []string // of a kept row that is unedited: the tables with rows that point at it, sorted
 }
 
 // String is how a plan shows the edit: accounts[code=1000]: name, active.
 func (e RowEdit) String() string {
 	what := "deleted"
-	if len(e.Columns) > 0 {
+	switch {
+	case len(e.Columns) > 0:
 		what = strings.Join(e.Columns, ", ")
+	case len(e.Referenced) > 0:
+		what = "referenced by " + strings.Join(e.Referenced, ", ")
 	}
 	return e.Table + "[" + e.Key + "]: " + what
 }
@@ -59,10 +63,11 @@ type Seed struct {
 // Seeds writes the rows that a tenant can't work without into its database.
 type Seeds interface {
 	// Apply writes the seed in one transaction together with a marker row: all of it or nothing. It inserts absent
-	// rows, updates unedited ones whose seed changed, takes over a row that exists with the seed's key, treats edited ones as spec.OnEdit says, and removes a row that
-	// the seed no longer has only if it is unedited and unreferenced. What was written is remembered as the database
-	// gives it back, so that a canonical form ("0.1" for "0.10") is no edit. It fails with CodeSeedInvalid,
-	// CodeSeedEdited or CodeSeedFailed. Repeating it changes nothing.
+	// rows, updates unedited ones whose seed changed, takes over a row that exists with the seed's key (where it differs
+	// from the seed, it counts as edited), treats edited ones as spec.OnEdit says, and removes a row that the seed no
+	// longer has only if it is unedited and unreferenced. What was written is remembered as the database gives it back,
+	// so that a canonical form ("0.1" for "0.10") is no edit. It fails with CodeSeedInvalid, CodeSeedEdited or
+	// CodeSeedFailed. Repeating it changes nothing.
 	Apply(ctx context.Context, spec SeedSpec, journal Journal) (Seed, error)
 	// Read compares the rows with what was seeded; ErrAbsent if there is no marker row or no database; CodeForeign if
 	// the marker is not ours.
