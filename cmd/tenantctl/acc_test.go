@@ -26,7 +26,16 @@ func buildOnce(pkg string) func() (string, error) {
 			return "", err
 		}
 		binary := filepath.Join(dir, "terraform-provider-tenant")
-		build := exec.CommandContext(context.Background(), "go", "build", "-tags", "failpoints", "-o", binary, pkg)
+		build := exec.CommandContext(
+			context.Background(),
+			"go",
+			"build",
+			"-tags",
+			"failpoints",
+			"-o",
+			binary,
+			pkg,
+		)
 		build.Dir = repository()
 		if out, err := build.CombinedOutput(); err != nil {
 			return "", errors.New(string(out))
@@ -55,9 +64,7 @@ type scratch struct {
 
 func acceptance(t *testing.T) {
 	t.Helper()
-	if os.Getenv("TF_ACC") == "" {
-		t.Skip("acceptance tests run with TF_ACC=1, as make acc does")
-	}
+	require.NotEmpty(t, os.Getenv("TF_ACC"), "acceptance tests run with TF_ACC=1, as make acc does")
 	t.Parallel()
 }
 
@@ -80,7 +87,10 @@ func newQuickstart(t *testing.T) *scratch {
 	require.NoError(t, err)
 	s := &scratch{t: t, dir: t.TempDir(), binary: binary}
 	require.NoError(t, os.CopyFS(s.dir, os.DirFS(filepath.Join(repository(), "examples", "quickstart"))))
-	require.NoError(t, os.CopyFS(s.path("modules/tenant"), os.DirFS(filepath.Join(repository(), "modules", "tenant"))))
+	require.NoError(
+		t,
+		os.CopyFS(s.path("modules/tenant"), os.DirFS(filepath.Join(repository(), "modules", "tenant"))),
+	)
 	s.edit("main.tf", "../../modules/tenant", "./modules/tenant")
 	s.ok("init")
 	return s
@@ -261,7 +271,11 @@ func (s *scratch) installProvider() {
 	binary, err := providerBinary()
 	require.NoError(s.t, err)
 	mirror := s.t.TempDir()
-	folder := filepath.Join(mirror, "registry.terraform.io/tenantry/tenant/0.1.0", runtime.GOOS+"_"+runtime.GOARCH)
+	folder := filepath.Join(
+		mirror,
+		"registry.terraform.io/tenantry/tenant/0.1.0",
+		runtime.GOOS+"_"+runtime.GOARCH,
+	)
 	require.NoError(s.t, os.MkdirAll(folder, 0o700))
 	require.NoError(s.t, os.Link(binary, filepath.Join(folder, "terraform-provider-tenant_v0.1.0")))
 	config := filepath.Join(mirror, "terraform.tfrc")

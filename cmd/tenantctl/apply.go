@@ -102,8 +102,15 @@ func (o *options) summarise(results []driver.Result) error {
 		}
 	}
 	if !o.json {
-		fmt.Fprintf(o.out, "\n%d tenants: %d without changes, %d changed, %d waiting for a domain, %d failed\n",
-			len(results), unchanged, len(results)-unchanged-waiting-failed, waiting, failed)
+		fmt.Fprintf(
+			o.out,
+			"\n%d tenants: %d without changes, %d changed, %d waiting for a domain, %d failed\n",
+			len(results),
+			unchanged,
+			len(results)-unchanged-waiting-failed,
+			waiting,
+			failed,
+		)
 	}
 	if failed > 0 {
 		return exitError{exitFailed}

@@ -25,12 +25,22 @@ const benchTenants = 100
 func TestBenchOnboarding(t *testing.T) {
 	binary := filepath.Join(repository(), "bin", "tenantctl")
 	bare := benchBare(t)
-	fmt.Printf("bare terraform apply of 11 terraform_data: %6.1f ms CPU, %6.1f ms wall, %3d MiB\n", bare.cpu, bare.wall, bare.rss)
+	fmt.Printf(
+		"bare terraform apply of 11 terraform_data: %6.1f ms CPU, %6.1f ms wall, %3d MiB\n",
+		bare.cpu,
+		bare.wall,
+		bare.rss,
+	)
 	ratio := 0.0
 	for _, parallel := range []int{1, 2, 4} {
 		one := benchFleet(t, binary, parallel)
-		fmt.Printf("onboarding at %d at once:                   %6.1f ms CPU, %6.1f ms wall a tenant, driver %d MiB\n",
-			parallel, one.cpu, one.wall, one.rss)
+		fmt.Printf(
+			"onboarding at %d at once:                   %6.1f ms CPU, %6.1f ms wall a tenant, driver %d MiB\n",
+			parallel,
+			one.cpu,
+			one.wall,
+			one.rss,
+		)
 		fmt.Printf("bench onboard_rate_%d %.2f tenants/s\n", parallel, 1000/one.wall)
 		if parallel == 1 {
 			ratio = one.cpu / bare.cpu
@@ -87,7 +97,13 @@ func benchFleet(t *testing.T, binary string, parallel int) cost {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(repository(), "examples", "quickstart"))))
-	require.NoError(t, os.CopyFS(filepath.Join(dir, "modules", "tenant"), os.DirFS(filepath.Join(repository(), "modules", "tenant"))))
+	require.NoError(
+		t,
+		os.CopyFS(
+			filepath.Join(dir, "modules", "tenant"),
+			os.DirFS(filepath.Join(repository(), "modules", "tenant")),
+		),
+	)
 	main, err := os.ReadFile(filepath.Join(dir, "main.tf"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.tf"),
@@ -97,7 +113,10 @@ func benchFleet(t *testing.T, binary string, parallel int) cost {
 	for n := range benchTenants {
 		file := fmt.Sprintf("display_name = %q\nplan = \"pro\"\nfiscal_year_start = \"2026-01-01\"\n"+
 			"administrator = { name = \"Ada\", email = \"ada@t%03d.example\" }\n", fmt.Sprintf("Tenant %d", n), n)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "tenants", fmt.Sprintf("t%03d.tfvars", n)), []byte(file), 0o600))
+		require.NoError(
+			t,
+			os.WriteFile(filepath.Join(dir, "tenants", fmt.Sprintf("t%03d.tfvars", n)), []byte(file), 0o600),
+		)
 	}
 	run := func(args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), binary, args...)
@@ -130,7 +149,10 @@ func benchBare(t *testing.T) cost {
 	for range benchTenants {
 		one := measure(t, benchTenants, run("apply", "-auto-approve"))
 		total.cpu, total.wall, total.rss = total.cpu+one.cpu, total.wall+one.wall, max(total.rss, one.rss)
-		if err := os.Remove(filepath.Join(dir, "terraform.tfstate")); err != nil && !errors.Is(err, syscall.ENOENT) {
+		if err := os.Remove(
+			filepath.Join(dir, "terraform.tfstate"),
+		); err != nil &&
+			!errors.Is(err, syscall.ENOENT) {
 			require.NoError(t, err)
 		}
 	}

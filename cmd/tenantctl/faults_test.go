@@ -15,8 +15,11 @@ import (
 // addTenant adds a second tenant, which must go on whatever befalls the first.
 func (s *scratch) addTenant(id string, lines ...string) {
 	s.t.Helper()
-	s.write("tenants/"+id+".tfvars", "display_name = \"Tenant "+id+"\"\nadministrator = { name = \"Ada\", email = \"ada@"+
-		id+".example\" }\n"+strings.Join(lines, "\n")+"\n")
+	s.write(
+		"tenants/"+id+".tfvars",
+		"display_name = \"Tenant "+id+"\"\nadministrator = { name = \"Ada\", email = \"ada@"+
+			id+".example\" }\n"+strings.Join(lines, "\n")+"\n",
+	)
 }
 
 // requireRefused asserts that acme failed with that code before anything of it was made, and that the other tenant is Online.
@@ -115,7 +118,10 @@ func TestAccUnknownKeyID(t *testing.T) {
 
 func TestAccTerraformIsTooOld(t *testing.T) {
 	s := newStarter(t)
-	s.write("old/terraform", "#!/bin/sh\necho '{\"terraform_version\":\"1.5.7\",\"provider_selections\":{}}'\n")
+	s.write(
+		"old/terraform",
+		"#!/bin/sh\necho '{\"terraform_version\":\"1.5.7\",\"provider_selections\":{}}'\n",
+	)
 	require.NoError(t, os.Chmod(s.path("old/terraform"), 0o700)) //nolint:gosec // it has to be run
 	done := s.run("apply", "--terraform", s.path("old/terraform"))
 	require.Equal(t, exitFailed, done.code)
@@ -202,7 +208,10 @@ func TestAccMigrationsInThePlan(t *testing.T) {
 	s := newStarter(t)
 	s.addTenant("other")
 	s.ok("apply")
-	s.write("migrations/00002_notes.sql", "-- +goose Up\nCREATE TABLE notes (id TEXT PRIMARY KEY);\n-- +goose Down\nDROP TABLE notes;\n")
+	s.write(
+		"migrations/00002_notes.sql",
+		"-- +goose Up\nCREATE TABLE notes (id TEXT PRIMARY KEY);\n-- +goose Down\nDROP TABLE notes;\n",
+	)
 	plan := s.run("plan", "--detailed-exitcode")
 	require.Equal(t, exitPending, plan.code, plan.all())
 	require.Equal(t, 2, strings.Count(plan.stdout, "00002_notes.sql"), "the plan names it for every tenant")
@@ -288,7 +297,11 @@ func TestAccVanishedFileIsNoReasonToDestroy(t *testing.T) {
 func TestAccDestroyIsRefused(t *testing.T) {
 	s := newStarter(t)
 	s.ok("apply")
-	s.edit("modules/tenant/main.tf", "resource \"tenant_seed\" \"this\" {", "resource \"tenant_seed\" \"renamed\" {")
+	s.edit(
+		"modules/tenant/main.tf",
+		"resource \"tenant_seed\" \"this\" {",
+		"resource \"tenant_seed\" \"renamed\" {",
+	)
 	s.edit("modules/tenant/outputs.tf", "tenant_seed.this", "tenant_seed.renamed")
 	done := s.run("apply")
 	require.Equal(t, exitFailed, done.code, done.all())
@@ -305,14 +318,24 @@ func TestAccNoSecretAnywhere(t *testing.T) {
 	s := newStarter(t)
 	s.write("secret.tf", "variable \"tenant_key\" {\n  type = string\n  ephemeral = true\n}\n"+
 		"variable \"api_token\" {\n  type = string\n  sensitive = true\n  default = \"\"\n}\n")
-	s.edit("main.tf", "  installation = \"dev\"", "  installation = \"dev\"\n  keys = [{ id = \"k9\", secret = var.tenant_key }]")
+	s.edit(
+		"main.tf",
+		"  installation = \"dev\"",
+		"  installation = \"dev\"\n  keys = [{ id = \"k9\", secret = var.tenant_key }]",
+	)
 	s.write("tenants/acme.tfvars", s.read("tenants/acme.tfvars")+"api_token = \"planted-token-xyz\"\n")
 	s.env = append(s.env, "TF_VAR_tenant_key="+encoded, "TF_LOG=", "TENANT_KEYS=")
 
 	var printed strings.Builder
 	for _, args := range [][]string{
-		{"plan"}, {"plan", "--json"}, {"apply", "--json"}, {"apply"}, {"status", "--json"}, {"history", "acme", "--json"},
-		{"mail", "--list", "--json"}, {"mail", "--preview", "acme"},
+		{"plan"},
+		{"plan", "--json"},
+		{"apply", "--json"},
+		{"apply"},
+		{"status", "--json"},
+		{"history", "acme", "--json"},
+		{"mail", "--list", "--json"},
+		{"mail", "--preview", "acme"},
 	} {
 		printed.WriteString(s.ok(args...).all())
 	}
@@ -347,7 +370,8 @@ func (s *scratch) planFile(printed *strings.Builder) {
 	terraform, err := exec.LookPath("terraform")
 	require.NoError(s.t, err)
 	for _, args := range [][]string{
-		{"init", "-no-color"}, {"workspace", "select", "acme"},
+		{"init", "-no-color"},
+		{"workspace", "select", "acme"},
 		{"plan", "-out=plan.bin", "-var", "tenant_id=acme", "-var", "display_name=Changed", "-var-file=tenants/acme.tfvars", "-var", "api_token="},
 		{"show", "-json", "plan.bin"},
 	} {

@@ -78,7 +78,11 @@ func (o *options) writeNew(target string, content []byte, mode fs.FileMode) erro
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil { //nolint:gosec // the user's own project
 		return tenant.Fail(tenant.CodeStorage, doing, err)
 	}
-	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode) //nolint:gosec // the user's own project
+	file, err := os.OpenFile(
+		target,
+		os.O_WRONLY|os.O_CREATE|os.O_EXCL,
+		mode,
+	) //nolint:gosec // the user's own project
 	if errors.Is(err, fs.ErrExist) {
 		fmt.Fprintln(o.out, "kept   ", target)
 		return nil
@@ -109,6 +113,10 @@ func (o *options) makeKey() error {
 	if err := o.writeNew(filepath.Join(folder, "key"), []byte(content), 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.out, "\nKeep a copy of %s in a safe place: it proves which objects are yours.\n", filepath.Join(folder, "key"))
+	fmt.Fprintf(
+		o.out,
+		"\nKeep a copy of %s in a safe place: it proves which objects are yours.\n",
+		filepath.Join(folder, "key"),
+	)
 	return nil
 }

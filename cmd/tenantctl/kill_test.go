@@ -26,7 +26,8 @@ func TestAccKilledEverywhere(t *testing.T) {
 		for _, whom := range []string{"driver", "terraform", "both"} {
 			t.Run(fmt.Sprintf("%02d %s %s", n+1, name, whom), func(t *testing.T) {
 				s := killProject(t)
-				cut := s.with(fmt.Sprintf("TENANT_FAILPOINT=kill=%s@%d", whom, n+1)).run("apply", "--domain-wait", "0")
+				cut := s.with(fmt.Sprintf("TENANT_FAILPOINT=kill=%s@%d", whom, n+1)).
+					run("apply", "--domain-wait", "0")
 				if whom != "terraform" {
 					require.Equal(t, -1, cut.code, "the driver was not killed: %s", cut.all())
 				}
@@ -62,7 +63,11 @@ func requireWhole(s *scratch) {
 	require.Equal(s.t, 1, s.count(".tenant/edge.db", "SELECT count(*) FROM bindings"))
 	require.Equal(s.t, 1, s.count(".tenant/edge.db", "SELECT count(*) FROM claims"))
 	require.Equal(s.t, 1, s.count(".tenant/catalog.db", "SELECT count(*) FROM mails"))
-	require.Equal(s.t, 0, s.count(".tenant/catalog.db", "SELECT count(*) FROM journal WHERE state = 'intended'"))
+	require.Equal(
+		s.t,
+		0,
+		s.count(".tenant/catalog.db", "SELECT count(*) FROM journal WHERE state = 'intended'"),
+	)
 	mail, err := os.ReadFile(s.mails()[0])
 	require.NoError(s.t, err)
 	require.Equal(s.t, 1, strings.Count(strings.ToLower(string(mail)), "\nmessage-id:"))

@@ -31,14 +31,20 @@ func newMail(o *options) *cobra.Command {
 					return o.previewMail(ctx, c, tenant.ID(args[0]))
 				})
 			}
-			return o.withFleet(cmd.Context(), func(*driver.Config) {}, func(ctx context.Context, f *fleet) error {
-				return o.deliver(ctx, f, args, resend)
-			})
+			return o.withFleet(
+				cmd.Context(),
+				func(*driver.Config) {},
+				func(ctx context.Context, f *fleet) error {
+					return o.deliver(ctx, f, args, resend)
+				},
+			)
 		},
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "list the mails and send none")
-	cmd.Flags().BoolVar(&preview, "preview", false, "print the mail of one tenant, with a placeholder for the invitation, and send none")
-	cmd.Flags().BoolVar(&resend, "resend", false, "send the mail of one tenant again, under the same Message-ID and with a fresh invitation")
+	cmd.Flags().
+		BoolVar(&preview, "preview", false, "print the mail of one tenant, with a placeholder for the invitation, and send none")
+	cmd.Flags().
+		BoolVar(&resend, "resend", false, "send the mail of one tenant again, under the same Message-ID and with a fresh invitation")
 	cmd.MarkFlagsMutuallyExclusive("list", "preview", "resend")
 	return cmd
 }
@@ -56,10 +62,27 @@ func (o *options) listMails(ctx context.Context, c *catalog.Catalog) error {
 		w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "TENANT\tKIND\tTO\tSTATE\tATTEMPTS\tMESSAGE-ID")
 		for _, row := range rows {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", row.Tenant, row.Kind, row.To, row.State, row.Attempts, row.MessageID)
+			fmt.Fprintf(
+				w,
+				"%s\t%s\t%s\t%s\t%d\t%s\n",
+				row.Tenant,
+				row.Kind,
+				row.To,
+				row.State,
+				row.Attempts,
+				row.MessageID,
+			)
 		}
 		_ = w.Flush()
 	})
+}
+
+// mailPreview is the published form of a preview; its field names are a contract.
+type mailPreview struct {
+	To      string `json:"to"`
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+	HTML    string `json:"html"`
 }
 
 func (o *options) previewMail(ctx context.Context, c *catalog.Catalog, id tenant.ID) error {
@@ -67,12 +90,14 @@ func (o *options) previewMail(ctx context.Context, c *catalog.Catalog, id tenant
 	if err != nil {
 		return err
 	}
-	text, err := driver.PreviewMail(row, templates(o.chdir))
+	message, err := driver.PreviewMail(row, templates(o.chdir))
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(o.out, text)
-	return nil
+	preview := mailPreview{message.To.String(), message.Subject, message.Text, message.HTML}
+	return o.show(preview, func() {
+		fmt.Fprintf(o.out, "To: %s\nSubject: %s\n\n%s", preview.To, preview.Subject, preview.Text)
+	})
 }
 
 func (o *options) deliver(ctx context.Context, f *fleet, ids []string, resend bool) error {

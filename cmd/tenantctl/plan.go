@@ -16,9 +16,13 @@ func newPlan(o *options) *cobra.Command {
 		Use:   "plan [TENANT_ID...]",
 		Short: "Show what an apply would change, and change nothing",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.withFleet(cmd.Context(), func(*driver.Config) {}, func(ctx context.Context, f *fleet) error {
-				return o.plan(ctx, f, args, detailed)
-			})
+			return o.withFleet(
+				cmd.Context(),
+				func(*driver.Config) {},
+				func(ctx context.Context, f *fleet) error {
+					return o.plan(ctx, f, args, detailed)
+				},
+			)
 		},
 	}
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit 2 if changes are pending")

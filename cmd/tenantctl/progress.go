@@ -36,7 +36,12 @@ func eventLine(event driver.Event) string {
 	if event.Step != "" && event.Type != "failed" {
 		what = string(event.Step)
 	}
-	text := fmt.Sprintf("%-20s %-9s %s", event.Tenant, what, strings.ReplaceAll(event.Message, "\n", "\n    "))
+	text := fmt.Sprintf(
+		"%-20s %-9s %s",
+		event.Tenant,
+		what,
+		strings.ReplaceAll(event.Message, "\n", "\n    "),
+	)
 	switch {
 	case event.Type == "step" && event.Elapsed >= 1e9:
 		text += fmt.Sprintf(" (%.0fs)", event.Elapsed.Seconds())

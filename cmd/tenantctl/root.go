@@ -60,9 +60,19 @@ func newRoot(o *options) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flags := root.PersistentFlags()
 	flags.StringVar(&o.chdir, "chdir", ".", "the folder of the root module")
-	flags.StringVar(&o.dataDir, "data-dir", ".tenant", "where tenantctl keeps its own files, relative to --chdir")
+	flags.StringVar(
+		&o.dataDir,
+		"data-dir",
+		".tenant",
+		"where tenantctl keeps its own files, relative to --chdir",
+	)
 	flags.StringVar(&o.catalog, "catalog", "", "the catalog's file (default catalog.db in --data-dir)")
-	flags.StringVar(&o.terraform, "terraform", "", "the Terraform to use (default: the one on PATH, or one that is installed)")
+	flags.StringVar(
+		&o.terraform,
+		"terraform",
+		"",
+		"the Terraform to use (default: the one on PATH, or one that is installed)",
+	)
 	flags.BoolVar(&o.json, "json", false, "write JSON for programs: one event a line, or one document")
 	flags.IntVar(&o.parallel, "parallel", defaultParallel(), "how many tenants to work on at once")
 	root.AddCommand(

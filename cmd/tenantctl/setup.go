@@ -192,8 +192,16 @@ func (s *served) Backends() *tenant.Backends {
 func (s *served) Reattach() tfexec.ReattachConfig {
 	config := s.instance.Reattach
 	return tfexec.ReattachConfig{
-		Protocol: string(config.Protocol), ProtocolVersion: config.ProtocolVersion, Pid: config.Pid, Test: true,
-		Addr: tfexec.ReattachConfigAddr{Network: config.Addr.Network(), String: config.Addr.String()},
+		Protocol: string(
+			config.Protocol,
+		),
+		ProtocolVersion: config.ProtocolVersion,
+		Pid:             config.Pid,
+		Test:            true,
+		Addr: tfexec.ReattachConfigAddr{
+			Network: config.Addr.Network(),
+			String:  config.Addr.String(),
+		},
 	}
 }
 

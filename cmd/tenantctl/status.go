@@ -214,11 +214,23 @@ func mailSummary(mail *mailStatus) string {
 
 func statusOf(row catalog.Tenant) tenantStatus {
 	out := tenantStatus{
-		TenantID: row.ID, Status: row.Status, DisplayName: row.DisplayName, Plan: row.Plan, Hostname: row.Hostname,
-		Generation: row.Generation, ObservedGeneration: row.ObservedGeneration, WaitingFor: row.WaitingFor,
-		WaitUntil: optionalTime(row.WaitUntil), Attempts: row.Attempts, LastReconcile: optionalTime(row.LastReconcile),
-		NextReconcile: optionalTime(row.NextReconcile), Outputs: row.Outputs, Objects: map[string]string{},
-		Steps: []stepStatus{},
+		TenantID:           row.ID,
+		Status:             row.Status,
+		DisplayName:        row.DisplayName,
+		Plan:               row.Plan,
+		Hostname:           row.Hostname,
+		Generation:         row.Generation,
+		ObservedGeneration: row.ObservedGeneration,
+		WaitingFor:         row.WaitingFor,
+		WaitUntil: optionalTime(
+			row.WaitUntil,
+		),
+		Attempts:      row.Attempts,
+		LastReconcile: optionalTime(row.LastReconcile),
+		NextReconcile: optionalTime(row.NextReconcile),
+		Outputs:       row.Outputs,
+		Objects:       map[string]string{},
+		Steps:         []stepStatus{},
 	}
 	for _, c := range row.Conditions {
 		out.Steps = append(out.Steps, stepStatus{c.Step, c.Status, c.Reason, c.Message, c.Since})

@@ -77,10 +77,17 @@ func (d *Driver) send(ctx context.Context, slot *worker, file TenantFile, mail c
 		if err := d.Catalog.MailSent(ctx, mail); err != nil {
 			return err
 		}
-		d.emit(Event{Tenant: file.ID, Type: "mail", Message: mail.Kind + " mail to " + mail.To + " " + d.Sender.Describe(message)})
+		d.emit(
+			Event{
+				Tenant:  file.ID,
+				Type:    "mail",
+				Message: mail.Kind + " mail to " + mail.To + " " + d.Sender.Describe(message),
+			},
+		)
 		return nil
 	}
-	next := d.Now().Add(Retry{Base: 10 * time.Second, Max: mailRetryMax, Random: d.Retry.Random}.wait(mail.Attempts, 0))
+	next := d.Now().
+		Add(Retry{Base: 10 * time.Second, Max: mailRetryMax, Random: d.Retry.Random}.wait(mail.Attempts, 0))
 	record := d.Catalog.MailFailed
 	if welcome.IsUncertain(err) {
 		record = d.Catalog.MailUncertain
@@ -161,14 +168,14 @@ func (d *Driver) Resend(ctx context.Context, file TenantFile) error {
 }
 
 // PreviewMail renders a tenant's mail from what the catalog recorded, with a placeholder for the invitation.
-func PreviewMail(row catalog.Tenant, templates fs.FS) (string, error) {
+func PreviewMail(row catalog.Tenant, templates fs.FS) (welcome.Message, error) {
 	output, err := readOutput(row.ID, row.Outputs)
 	if err != nil {
-		return "", err
+		return welcome.Message{}, err
 	}
 	data, err := welcome.NewData(output.raw)
 	if err != nil {
-		return "", err
+		return welcome.Message{}, err
 	}
 	return welcome.Preview(templates, data)
 }

@@ -100,7 +100,10 @@ func (d *Driver) forEach(
 		workers.Go(func() {
 			slot, err := d.Terraform.newWorker()
 			for i := range queue {
-				results[i] = d.one(ctx, slot, err, tenants[i], work)
+				_ = tenant.Guard("working on tenant "+string(tenants[i].ID), func() error {
+					results[i] = d.one(ctx, slot, err, tenants[i], work)
+					return nil
+				})
 			}
 		})
 	}

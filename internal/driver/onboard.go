@@ -91,7 +91,11 @@ func (d *Driver) own(ctx context.Context, id tenant.ID) (tenant.Lease, error) {
 func (d *Driver) declare(ctx context.Context, owned ownedTenant) (catalog.Tenant, error) {
 	values, err := owned.Spec()
 	if err != nil {
-		return catalog.Tenant{}, tenant.Fail(tenant.CodeInternal, "encoding the spec of tenant "+string(owned.ID), err)
+		return catalog.Tenant{}, tenant.Fail(
+			tenant.CodeInternal,
+			"encoding the spec of tenant "+string(owned.ID),
+			err,
+		)
 	}
 	spec := catalog.Spec{Values: values, DisplayName: owned.Text("display_name"), Plan: owned.Text("plan")}
 	return d.Catalog.Declare(ctx, owned.epoch, owned.ID, spec)
@@ -138,7 +142,10 @@ func (d *Driver) terraformApply(
 	d.emit(Event{Tenant: owned.ID, Type: "started", Message: "applying"})
 	events := &stream{onHook: func(kind string, h hook) { d.step(owned.ID, steps, kind, h) }}
 	err = slot.apply(ctx, job{
-		tenant: owned.TenantFile, childLock: d.Catalog.ChildLockPath(owned.ID), served: served, events: events,
+		tenant:    owned.TenantFile,
+		childLock: d.Catalog.ChildLockPath(owned.ID),
+		served:    served,
+		events:    events,
 	})
 	d.remember(owned.ID, served.Backends())
 	for _, warning := range events.warnings {
@@ -153,7 +160,12 @@ func (d *Driver) terraformApply(
 
 // refuseForeignDeletes plans first where the project uses providers of others too: ours refuse a delete by
 // themselves, theirs don't know that we would want it.
-func (d *Driver) refuseForeignDeletes(ctx context.Context, slot *worker, file TenantFile, served Served) error {
+func (d *Driver) refuseForeignDeletes(
+	ctx context.Context,
+	slot *worker,
+	file TenantFile,
+	served Served,
+) error {
 	if d.AllowDestroy || !d.Terraform.OtherProviders() {
 		return nil
 	}

@@ -37,7 +37,13 @@ func (d *Driver) Plan(ctx context.Context, tenants []TenantFile, forPerson bool)
 	return out, nil
 }
 
-func (d *Driver) planOne(ctx context.Context, slot *worker, file TenantFile, forPerson bool, plan *PlanResult) error {
+func (d *Driver) planOne(
+	ctx context.Context,
+	slot *worker,
+	file TenantFile,
+	forPerson bool,
+	plan *PlanResult,
+) error {
 	served, err := d.Provider.Serve(ctx, ProviderRun{})
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func (p *Project) read() (hasOutput bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		fmt.Fprintf(sum, "%s %d\n%s", filepath.Base(file), len(content), content)
+		sum.Write(fmt.Appendf(nil, "%s %d\n%s", filepath.Base(file), len(content), content))
 		found, err := p.readFile(file, content)
 		if err != nil {
 			return false, err

@@ -79,8 +79,13 @@ func TestTenantsOneBadFileLeavesTheOthers(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[tenant.ID]tenant.Code{
-		"acme": "", "json": "", "named": "", "bad": tenant.CodeInvalidConfig, "www": tenant.CodeInvalidTenantID,
-		"twice": tenant.CodeInvalidConfig, "other": tenant.CodeTenantIDChanged,
+		"acme":  "",
+		"json":  "",
+		"named": "",
+		"bad":   tenant.CodeInvalidConfig,
+		"www":   tenant.CodeInvalidTenantID,
+		"twice": tenant.CodeInvalidConfig,
+		"other": tenant.CodeTenantIDChanged,
 	}, codes)
 	require.Equal(t, "pro", files[0].Text("plan"))
 	spec, err := files[0].Spec()

@@ -45,7 +45,12 @@ func (d *Driver) attempt(ctx context.Context, id tenant.ID, work func() error) e
 		}
 		wait := d.Retry.wait(n, failure.RetryAfter)
 		d.emit(Event{
-			Tenant: id, Type: "retry", Step: failure.Step, Code: failure.Code, Class: failure.Class, Elapsed: wait,
+			Tenant:  id,
+			Type:    "retry",
+			Step:    failure.Step,
+			Code:    failure.Code,
+			Class:   failure.Class,
+			Elapsed: wait,
 			Message: err.Error(),
 		})
 		if err := d.Sleep(ctx, wait); err != nil {

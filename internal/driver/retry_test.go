@@ -37,8 +37,14 @@ func TestAttempt(t *testing.T) {
 			t.Parallel()
 			var waits []time.Duration
 			d := &Driver{Config: Config{
-				Now: time.Now, Progress: func(Event) {},
-				Retry: Retry{Attempts: 3, Base: time.Second, Max: time.Second, Random: func() float64 { return 1 }},
+				Now:      time.Now,
+				Progress: func(Event) {},
+				Retry: Retry{
+					Attempts: 3,
+					Base:     time.Second,
+					Max:      time.Second,
+					Random:   func() float64 { return 1 },
+				},
 				Sleep: func(_ context.Context, wait time.Duration) error { waits = append(waits, wait); return nil },
 			}}
 			tries := 0

@@ -33,10 +33,9 @@ func RunShim(args []string) error {
 			return fmt.Errorf("taking the lock %s for Terraform: %w", lock, err)
 		}
 	}
-	if err := syscall.Exec(terraform, append([]string{"terraform"}, args...), shimEnviron(os.Environ())); err != nil {
-		return fmt.Errorf("starting %s: %w", terraform, err)
-	}
-	return nil
+	argv := append([]string{"terraform"}, args...)
+	//nolint:gosec // running the Terraform that the user has is what this is for
+	return fmt.Errorf("starting %s: %w", terraform, syscall.Exec(terraform, argv, shimEnviron(os.Environ())))
 }
 
 // lockForLife opens the lock file without close-on-exec, takes it, and leaves it open. The process id is written into it for

@@ -82,6 +82,7 @@ func TestOutputOfARun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "books.acme.test", output.Waits())
 
+	//nolint:gosec // none of these is a credential
 	for name, text := range map[string]string{
 		"none at all":    ourError,
 		"another tenant": form + `{"tenant_id":"evil","hostname":"h","administrator":{"email":"e"}}}}}`,

@@ -89,8 +89,15 @@ func (p *Project) tenantFile(stem, path string, twice bool) TenantFile {
 	case err != nil:
 		file.Err = tenant.Fail(tenant.CodeInvalidTenantID, "reading the tenant "+stem, err)
 	case path == "":
-		file.Err = tenant.Fail(tenant.CodeInvalidConfig, "looking for the tenant "+stem,
-			fmt.Errorf("there is neither %[1]s/%[2]s.tfvars nor %[1]s/%[2]s.tfvars.json", TenantsFolder, stem))
+		file.Err = tenant.Fail(
+			tenant.CodeInvalidConfig,
+			"looking for the tenant "+stem,
+			fmt.Errorf(
+				"there is neither %[1]s/%[2]s.tfvars nor %[1]s/%[2]s.tfvars.json",
+				TenantsFolder,
+				stem,
+			),
+		)
 	case twice:
 		file.Err = tenant.Fail(tenant.CodeInvalidConfig, "reading the tenant "+stem,
 			errors.New("it has both a .tfvars and a .tfvars.json file; keep one"))

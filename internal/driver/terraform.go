@@ -114,7 +114,7 @@ func (t *Terraform) Init(ctx context.Context, served Served) error {
 	}
 	defer func() { _ = lock.Unlock() }()
 	want := t.project.Fingerprint + " " + t.exec
-	if have, err := os.ReadFile(stamp); err == nil && string(have) == want {
+	if holds(stamp, want) {
 		return nil
 	}
 	worker, err := t.newWorker()
@@ -154,13 +154,22 @@ func (t *Terraform) tenantDir(id tenant.ID) (string, error) {
 		}
 	}
 	workspace := filepath.Join(dir, "environment")
-	if have, err := os.ReadFile(workspace); err == nil && string(have) == string(id) { //nolint:gosec // our own folder
+	if have, err := os.ReadFile(
+		workspace,
+	); err == nil &&
+		string(have) == string(id) { //nolint:gosec // our own folder
 		return dir, nil
 	}
 	if err := os.WriteFile(workspace, []byte(id), 0o600); err != nil {
 		return "", tenant.Fail(tenant.CodeStorage, doing, err)
 	}
 	return dir, nil
+}
+
+// holds reports whether a file of our own has that content.
+func holds(path, content string) bool {
+	have, err := os.ReadFile(path) //nolint:gosec // below the data folder
+	return err == nil && string(have) == content
 }
 
 // link points name at target, which need not exist.
