@@ -157,6 +157,14 @@ func (f *file) settle(ctx context.Context, readOnly bool) error {
 	return f.at.setMode(readOnlyMode)
 }
 
+// remove removes a file that was never published.
+func (l location) remove() error {
+	if err := os.Remove(l.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return l.removeSidecars()
+}
+
 func (l location) removeSidecars() error {
 	for _, path := range l.sidecars() {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -87,27 +87,27 @@ func (b *Backend) buildTemplate(ctx context.Context, path string, files tenant.M
 		return err
 	}
 	doing := "building the template " + path
-	folder := b.scratch(".template")
-	draft := filepath.Join(folder, filepath.Base(path))
-	if err := errors.Join(os.RemoveAll(folder), emptyFile(draft)); err != nil {
+	draft := location{path: b.scratch(".template" + suffix)} // one name, so that no kill leaves more than one behind
+	if err := errors.Join(draft.remove(), emptyFile(draft.path)); err != nil {
 		return tenant.Fail(tenant.CodeStorage, doing, err)
 	}
 	if err := fill(ctx, draft, files); err != nil {
-		return sqlitefile.Classify(doing, errors.Join(err, os.RemoveAll(folder)))
+		return sqlitefile.Classify(doing, errors.Join(err, draft.remove()))
 	}
 	tenant.Failpoint(ctx, "template.filled")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syncFile(draft), os.Rename(draft, path)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syncFile(draft.path),
+		os.Rename(draft.path, path)); err != nil {
 		return tenant.Fail(tenant.CodeStorage, doing, err)
 	}
 	tenant.Failpoint(ctx, "template.published")
-	if err := errors.Join(os.RemoveAll(folder), prune(filepath.Dir(path))); err != nil {
+	if err := prune(filepath.Dir(path)); err != nil {
 		return tenant.Fail(tenant.CodeStorage, doing, err)
 	}
 	return nil
 }
 
-func fill(ctx context.Context, draft string, files tenant.Migrations) (err error) {
-	db, err := sqlitefile.OpenScratch(draft)
+func fill(ctx context.Context, draft location, files tenant.Migrations) (err error) {
+	db, err := sqlitefile.OpenScratch(draft.path)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func fill(ctx context.Context, draft string, files tenant.Migrations) (err error
 	if _, err := db.ExecContext(ctx, schema); err != nil {
 		return err
 	}
-	if _, err := migrate(ctx, &file{at: location{path: draft}, db: db}, files); err != nil {
+	if _, err := migrate(ctx, &file{at: draft, db: db}, files); err != nil {
 		return err
 	}
 	_, err = db.ExecContext(ctx, `PRAGMA journal_mode = WAL`)
