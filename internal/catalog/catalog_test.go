@@ -19,10 +19,10 @@ import (
 // TestMain lets this binary be the other process of a test: see other.
 func TestMain(m *testing.M) {
 	if os.Getenv(otherEnv) != "" {
-		other(os.Getenv(otherEnv), os.Args[1:])
+		other(os.Stdout, os.Getenv(otherEnv), os.Args[1:])
 		return
 	}
-	os.Exit(m.Run())
+	m.Run()
 }
 
 func TestSQLite(t *testing.T) {
@@ -157,7 +157,11 @@ func (o *owner) release() {
 
 func spec(plan string) catalog.Spec {
 	return catalog.Spec{
-		Values: json.RawMessage(`{"display_name":"Acme","plan":"` + plan + `"}`), DisplayName: "Acme", Plan: plan,
+		Values: json.RawMessage(
+			`{"display_name":"Acme","plan":"` + plan + `"}`,
+		),
+		DisplayName: "Acme",
+		Plan:        plan,
 	}
 }
 
@@ -187,7 +191,9 @@ const output = `{"hostname":"acme.example.com"}`
 // ready is the outcome of a run that succeeded.
 func ready() catalog.Outcome {
 	outcome := catalog.Outcome{
-		Changes: "4 added, 0 changed, 0 removed", Outputs: json.RawMessage(output), Hostname: "acme.example.com",
+		Changes:  "4 added, 0 changed, 0 removed",
+		Outputs:  json.RawMessage(output),
+		Hostname: "acme.example.com",
 	}
 	for _, step := range tenant.Steps() {
 		outcome.Conditions = append(outcome.Conditions,
@@ -197,18 +203,20 @@ func ready() catalog.Outcome {
 }
 
 // applied declares the tenant and runs with success.
-func (o *owner) applied() catalog.Tenant {
+func (o *owner) applied() {
 	o.t.Helper()
 	declared := o.declare("pro")
 	require.NoError(o.t, o.FinishRun(o.t.Context(), o.startRun(declared.Generation), ready()))
-	return o.get()
 }
 
 func (o *owner) request() catalog.PivotRequest {
 	return catalog.PivotRequest{
 		Generation: o.get().Generation, Outputs: json.RawMessage(output), Hostname: "acme.example.com",
 		Mail: catalog.NewMail{
-			Kind: "welcome", MessageID: "<" + string(o.id) + "@example.com>", To: "ann@acme.example", ToName: "Ann",
+			Kind:      "welcome",
+			MessageID: "<" + string(o.id) + "@example.com>",
+			To:        "ann@acme.example",
+			ToName:    "Ann",
 		},
 	}
 }

@@ -82,8 +82,15 @@ func (t *txn) redeclare(ctx context.Context, was, wanted row) error {
 // anew is the row at the begin of another onboarding: nothing of an earlier one is left but its numbers.
 func (r row) anew() row {
 	return row{
-		epoch: r.epoch, id: r.id, spec: r.spec, displayName: r.displayName, plan: r.plan,
-		generation: r.generation, observed: r.observed, onboarding: r.onboarding + 1, status: string(Provisioning),
+		epoch:       r.epoch,
+		id:          r.id,
+		spec:        r.spec,
+		displayName: r.displayName,
+		plan:        r.plan,
+		generation:  r.generation,
+		observed:    r.observed,
+		onboarding:  r.onboarding + 1,
+		status:      string(Provisioning),
 	}
 }
 
@@ -130,7 +137,10 @@ func (c *Catalog) Move(ctx context.Context, epoch int64, id tenant.ID, to Status
 		moved := was
 		moved.status = string(to)
 		if !mayMove(Status(was.status), to) {
-			return was.refuse("moving", fmt.Sprintf("it is %s, from where no way leads to %s", was.status, to))
+			return was.refuse(
+				"moving",
+				fmt.Sprintf("it is %s, from where no way leads to %s", was.status, to),
+			)
 		}
 		if err := t.save(ctx, was, moved, 0); err != nil || to == Offboarded {
 			return err

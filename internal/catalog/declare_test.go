@@ -46,7 +46,9 @@ func testDeclare(t *testing.T, s *system) {
 func testDeclareFailed(t *testing.T, s *system) {
 	o := s.own(t, "acme")
 	o.declare("pro")
-	failed := catalog.Outcome{Failure: &catalog.Failure{Code: tenant.CodeUnavailable, Class: tenant.Retryable}}
+	failed := catalog.Outcome{
+		Failure: &catalog.Failure{Code: tenant.CodeUnavailable, Class: tenant.Retryable},
+	}
 	require.NoError(t, o.FinishRun(t.Context(), o.startRun(1), failed))
 	require.Equal(t, catalog.Failed, o.get().Status)
 	again := o.declare("pro")
@@ -91,8 +93,17 @@ func testLateOwner(t *testing.T, s *system) {
 	_, err = late.StartRun(ctx, late.epoch, late.id, 1, "apply")
 	requireCode(t, tenant.CodeLeaseLost, err)
 	requireCode(t, tenant.CodeLeaseLost, late.FinishRun(ctx, run, ready()))
-	requireCode(t, tenant.CodeLeaseLost,
-		late.SetConditions(ctx, late.epoch, late.id, 1, []catalog.Condition{{Step: "seed", Status: catalog.StepFailed}}))
+	requireCode(
+		t,
+		tenant.CodeLeaseLost,
+		late.SetConditions(
+			ctx,
+			late.epoch,
+			late.id,
+			1,
+			[]catalog.Condition{{Step: "seed", Status: catalog.StepFailed}},
+		),
+	)
 	pivoted, err := late.Pivot(ctx, late.epoch, late.id, request)
 	requireCode(t, tenant.CodeLeaseLost, err)
 	require.False(t, pivoted)
@@ -126,10 +137,16 @@ func testHostileText(t *testing.T, s *system) {
 	hostile := `Robert'); DROP TABLE tenants;-- "名前" $1 ?` + "\n\t\x01"
 	values, err := json.Marshal(map[string]string{"display_name": hostile})
 	require.NoError(t, err)
-	_, err = o.Declare(t.Context(), o.epoch, o.id, catalog.Spec{Values: values, DisplayName: hostile, Plan: hostile})
+	_, err = o.Declare(
+		t.Context(),
+		o.epoch,
+		o.id,
+		catalog.Spec{Values: values, DisplayName: hostile, Plan: hostile},
+	)
 	require.NoError(t, err)
 	outcome := catalog.Outcome{
-		Changes: hostile, Failure: &catalog.Failure{Code: "x", Class: tenant.Terminal, Message: hostile, Remedy: hostile},
+		Changes: hostile,
+		Failure: &catalog.Failure{Code: "x", Class: tenant.Terminal, Message: hostile, Remedy: hostile},
 	}
 	require.NoError(t, o.FinishRun(t.Context(), o.startRun(1), outcome))
 	got := o.get()
@@ -153,12 +170,27 @@ func testDomainWait(t *testing.T, s *system) {
 	require.Empty(t, o.get().WaitingFor, "nothing waits that does not wait")
 	require.Equal(t, start().Add(time.Hour), await("www.acme.example", time.Hour))
 	s.pass(10 * time.Minute)
-	require.Equal(t, start().Add(time.Hour), await("www.acme.example", time.Hour), "counted from the first time")
-	require.Equal(t, start().Add(2*time.Hour), await("www.acme.example", 2*time.Hour), "another wait, the same begin")
+	require.Equal(
+		t,
+		start().Add(time.Hour),
+		await("www.acme.example", time.Hour),
+		"counted from the first time",
+	)
+	require.Equal(
+		t,
+		start().Add(2*time.Hour),
+		await("www.acme.example", 2*time.Hour),
+		"another wait, the same begin",
+	)
 	waiting := o.get()
 	require.Equal(t, "www.acme.example", waiting.WaitingFor)
 	require.Equal(t, start().Add(2*time.Hour), waiting.WaitUntil)
-	require.Equal(t, s.now().Add(time.Hour), await("shop.acme.example", time.Hour), "another hostname begins anew")
+	require.Equal(
+		t,
+		s.now().Add(time.Hour),
+		await("shop.acme.example", time.Hour),
+		"another hostname begins anew",
+	)
 	require.True(t, o.pivot(o.request()))
 	require.Empty(t, o.get().WaitingFor)
 	require.Zero(t, o.get().WaitUntil)
@@ -189,7 +221,9 @@ func testMove(t *testing.T, s *system) {
 		}
 		require.Equal(t, step.orders, states, "on the way to %s", step.to)
 	}
-	for _, to := range []catalog.Status{catalog.Online, catalog.Suspended, catalog.Offboarding, catalog.Failed, "odd"} {
+	for _, to := range []catalog.Status{
+		catalog.Online, catalog.Suspended, catalog.Offboarding, catalog.Failed, "odd",
+	} {
 		requireCode(t, tenant.CodeConflict, o.Move(t.Context(), o.epoch, o.id, to))
 	}
 }

@@ -43,8 +43,18 @@ const (
 )
 
 func (t *txn) queue(ctx context.Context, r row, mail NewMail) error {
-	queued, err := t.exec(ctx, insertMail, r.id, mail.Kind, r.onboarding, mail.MessageID, mail.To, mail.ToName,
-		r.outputs, t.now)
+	queued, err := t.exec(
+		ctx,
+		insertMail,
+		r.id,
+		mail.Kind,
+		r.onboarding,
+		mail.MessageID,
+		mail.To,
+		mail.ToName,
+		r.outputs,
+		t.now,
+	)
 	if err != nil || queued == 0 {
 		return err
 	}

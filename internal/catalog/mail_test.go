@@ -134,7 +134,10 @@ func testMailResend(t *testing.T, s *system) {
 	again := o.claim()
 	require.NotNil(t, again)
 	require.Equal(t, mail.MessageID, again.MessageID)
-	require.NoError(t, o.MailFailed(t.Context(), *again, &catalog.Failure{Message: "x"}, s.now().Add(time.Hour)))
+	require.NoError(
+		t,
+		o.MailFailed(t.Context(), *again, &catalog.Failure{Message: "x"}, s.now().Add(time.Hour)),
+	)
 	require.NoError(t, o.ResendMail(t.Context(), o.id, "welcome"))
 	again = o.claim()
 	require.NotNil(t, again, "it need not wait for its time")

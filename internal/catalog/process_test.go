@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -23,47 +25,45 @@ import (
 const otherEnv = "CATALOG_TEST_OTHER"
 
 // other is the life of another process: it does its work, says so in one line, and ends when its input does.
-func other(verb string, args []string) {
-	if err := otherWork(context.Background(), verb, args); err != nil {
-		fmt.Println("failed:", err)
-		os.Exit(1)
+func other(out io.Writer, verb string, args []string) {
+	line, held, err := otherWork(context.Background(), verb, args)
+	if err != nil {
+		line = fmt.Sprint("failed: ", err)
 	}
+	_, _ = fmt.Fprintln(out, line)
 	_, _ = io.Copy(io.Discard, os.Stdin)
+	runtime.KeepAlive(held) // a lock that nobody refers to any more is closed by the garbage collector
 }
 
-func otherWork(ctx context.Context, verb string, args []string) error {
+func otherWork(ctx context.Context, verb string, args []string) (line string, held any, err error) {
 	if verb == "child" {
-		_, err := flock.New(args[0]).TryLock()
-		fmt.Println("locked")
-		return err
+		lock := flock.New(args[0])
+		_, err := lock.TryLock()
+		return "locked", lock, err
 	}
 	now := start().Add(time.Hour) // another process's clock is another clock
 	c, err := catalog.Open(ctx, catalog.Config{
 		Path: args[0], LockDir: args[1], Now: func() time.Time { return now },
 	})
 	if err != nil {
-		return err
+		return "", nil, err
 	}
-	switch id := tenant.ID(args[2]); verb {
+	switch verb {
 	case "own":
-		lease, err := c.Leases().Acquire(ctx, id)
+		lease, err := c.Leases().Acquire(ctx, tenant.ID(args[2]))
 		if err != nil {
-			return err
+			return "", nil, err
 		}
-		fmt.Println(lease.Epoch())
+		return strconv.FormatInt(lease.Epoch(), 10), lease, nil
 	case "claim":
-		mail, err := c.ClaimMail(ctx, id, time.Minute)
+		mail, err := c.ClaimMail(ctx, tenant.ID(args[2]), time.Minute)
 		if err != nil {
-			return err
+			return "", nil, err
 		}
-		fmt.Println(mail.MessageID)
-	case "onboard":
-		if err := onboardMany(ctx, c, args[2]); err != nil {
-			return err
-		}
-		fmt.Println("done")
+		return mail.MessageID, c, nil
+	default:
+		return "done", c, onboardMany(ctx, c, args[2])
 	}
-	return nil
 }
 
 // onboardMany onboards tenants of its own, and takes part in the race for a shared one.

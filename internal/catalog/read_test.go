@@ -42,7 +42,12 @@ func testJournalOfOnboarding(t *testing.T, s *system) {
 	entries, err = o.Entries(ctx, o.id)
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
-	require.Equal(t, catalog.JournalAdopted, entries[0].State, "an earlier onboarding's intent is none of this one's")
+	require.Equal(
+		t,
+		catalog.JournalAdopted,
+		entries[0].State,
+		"an earlier onboarding's intent is none of this one's",
+	)
 }
 
 func testList(t *testing.T, s *system) {

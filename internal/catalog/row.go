@@ -131,12 +131,24 @@ func (t *txn) save(ctx context.Context, was, is row, run int64) error {
 // tenant is the row as others see it, without what lies in other tables.
 func (r row) tenant() Tenant {
 	return Tenant{
-		ID: tenant.ID(r.id), Spec: json.RawMessage(r.spec), DisplayName: r.displayName, Plan: r.plan,
-		Generation: r.generation, ObservedGeneration: r.observed, Onboarding: r.onboarding,
-		Status: Status(r.status), Outputs: document(r.outputs), Hostname: r.hostname,
-		Failure: r.failure.failure(), Attempts: r.attempts,
-		LastReconcile: timeOf(r.lastReconcile), NextReconcile: timeOf(r.nextReconcile),
-		WaitingFor: r.waitingFor, WaitUntil: timeOf(r.waitUntil), AnnouncedAt: timeOf(r.announced), Epoch: r.epoch,
+		ID:                 tenant.ID(r.id),
+		Spec:               json.RawMessage(r.spec),
+		DisplayName:        r.displayName,
+		Plan:               r.plan,
+		Generation:         r.generation,
+		ObservedGeneration: r.observed,
+		Onboarding:         r.onboarding,
+		Status:             Status(r.status),
+		Outputs:            document(r.outputs),
+		Hostname:           r.hostname,
+		Failure:            r.failure.failure(),
+		Attempts:           r.attempts,
+		LastReconcile:      timeOf(r.lastReconcile),
+		NextReconcile:      timeOf(r.nextReconcile),
+		WaitingFor:         r.waitingFor,
+		WaitUntil:          timeOf(r.waitUntil),
+		AnnouncedAt:        timeOf(r.announced),
+		Epoch:              r.epoch,
 	}
 }
 
@@ -150,7 +162,10 @@ func document(text string) json.RawMessage {
 
 func (r row) refuse(doing, why string) error {
 	return &tenant.Failure{
-		Code: tenant.CodeConflict, Class: tenant.Terminal, Doing: doing + " tenant " + r.id, Err: errors.New(why),
+		Code:   tenant.CodeConflict,
+		Class:  tenant.Terminal,
+		Doing:  doing + " tenant " + r.id,
+		Err:    errors.New(why),
 		Remedy: "Look at the tenant's status and history.",
 	}
 }

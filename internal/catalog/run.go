@@ -188,13 +188,17 @@ func (t *txn) setConditions(ctx context.Context, r row, conditions []Condition) 
 // Runs returns a tenant's runs, oldest first.
 func (c *Catalog) Runs(ctx context.Context, id tenant.ID) ([]Run, error) {
 	var runs []Run
-	err := c.store.read(ctx, "reading the runs of tenant "+string(id), func(ctx context.Context, t *txn) error {
-		return t.each(ctx, selectRuns, []any{string(id)}, func(scan func(...any) error) error {
-			run, err := scanRun(scan)
-			runs = append(runs, run)
-			return err
-		})
-	})
+	err := c.store.read(
+		ctx,
+		"reading the runs of tenant "+string(id),
+		func(ctx context.Context, t *txn) error {
+			return t.each(ctx, selectRuns, []any{string(id)}, func(scan func(...any) error) error {
+				run, err := scanRun(scan)
+				runs = append(runs, run)
+				return err
+			})
+		},
+	)
 	return runs, err
 }
 

@@ -35,10 +35,19 @@ func testRun(t *testing.T, s *system) {
 	}
 	runs, err := o.Runs(t.Context(), o.id)
 	require.NoError(t, err)
-	require.Equal(t, []catalog.Run{{
-		ID: run.ID, Tenant: "acme", Generation: 1, Epoch: o.epoch, Action: "apply", Result: catalog.RunSucceeded,
-		Changes: outcome.Changes, StartedAt: start(), FinishedAt: start().Add(time.Minute),
-	}}, runs)
+	require.Equal(t, []catalog.Run{
+		{
+			ID:         run.ID,
+			Tenant:     "acme",
+			Generation: 1,
+			Epoch:      o.epoch,
+			Action:     "apply",
+			Result:     catalog.RunSucceeded,
+			Changes:    outcome.Changes,
+			StartedAt:  start(),
+			FinishedAt: start().Add(time.Minute),
+		},
+	}, runs)
 }
 
 func testFailedRun(t *testing.T, s *system) {
@@ -78,7 +87,9 @@ func testFailedRun(t *testing.T, s *system) {
 
 func testFailedRunOnline(t *testing.T, s *system) {
 	o := s.online(t, "acme")
-	failed := catalog.Outcome{Failure: &catalog.Failure{Code: tenant.CodeUnavailable, Class: tenant.Retryable}}
+	failed := catalog.Outcome{
+		Failure: &catalog.Failure{Code: tenant.CodeUnavailable, Class: tenant.Retryable},
+	}
 	require.NoError(t, o.FinishRun(t.Context(), o.startRun(1), failed))
 	got := o.get()
 	require.Equal(t, catalog.Online, got.Status)
@@ -135,7 +146,10 @@ func testConditions(t *testing.T, s *system) {
 	set := func(status catalog.StepStatus, message string) catalog.Condition {
 		condition := catalog.Condition{Step: tenant.StepDomain, Status: status, Reason: "R", Message: message}
 		odd := catalog.Condition{Step: "storage", Status: catalog.StepReady}
-		require.NoError(t, o.SetConditions(t.Context(), o.epoch, o.id, 1, []catalog.Condition{odd, condition}))
+		require.NoError(
+			t,
+			o.SetConditions(t.Context(), o.epoch, o.id, 1, []catalog.Condition{odd, condition}),
+		)
 		got := o.get().Conditions
 		require.Len(t, got, len(tenant.Steps())+1)
 		require.Equal(t, tenant.Step("storage"), got[len(got)-1].Step, "an unknown step comes last")

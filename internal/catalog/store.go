@@ -134,23 +134,21 @@ func (s *store) statement(query string) *sql.Stmt {
 func (s *store) compile(ctx context.Context, queries map[string]struct{}) {
 	for query := range queries {
 		statement, err := s.db.PrepareContext(ctx, query)
-		if err != nil {
-			return
-		}
-		if !s.keep(query, statement) {
-			_ = statement.Close() // another goroutine was first
+		if err == nil {
+			s.keep(query, statement)
 		}
 	}
 }
 
-func (s *store) keep(query string, statement *sql.Stmt) bool {
+// keep drops a statement that another goroutine has compiled first.
+func (s *store) keep(query string, statement *sql.Stmt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.compiled[query] != nil {
-		return false
+	if s.compiled[query] == nil {
+		s.compiled[query] = statement
+		return
 	}
-	s.compiled[query] = statement
-	return true
+	defer func() { _ = statement.Close() }()
 }
 
 func (t *txn) prepared(ctx context.Context, query string) *sql.Stmt {
@@ -166,41 +164,48 @@ func (t *txn) prepared(ctx context.Context, query string) *sql.Stmt {
 
 // exec returns the number of rows that the statement touched.
 func (t *txn) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	if statement := t.prepared(ctx, query); statement != nil {
-		return affected(statement.ExecContext(ctx, args...))
+	statement := t.prepared(ctx, query)
+	if statement == nil {
+		return affected(t.tx.ExecContext(ctx, query, args...))
 	}
-	return affected(t.tx.ExecContext(ctx, query, args...))
+	defer func() { _ = statement.Close() }()
+	return affected(statement.ExecContext(ctx, args...))
 }
 
 // one scans the only row of a query; sql.ErrNoRows if there is none.
 func (t *txn) one(ctx context.Context, query string, args []any, into ...any) error {
-	if statement := t.prepared(ctx, query); statement != nil {
-		return statement.QueryRowContext(ctx, args...).Scan(into...)
+	statement := t.prepared(ctx, query)
+	if statement == nil {
+		return t.tx.QueryRowContext(ctx, query, args...).Scan(into...)
 	}
-	return t.tx.QueryRowContext(ctx, query, args...).Scan(into...)
+	defer func() { _ = statement.Close() }()
+	return statement.QueryRowContext(ctx, args...).Scan(into...)
 }
 
 // each calls take for every row of a query.
-func (t *txn) each(
-	ctx context.Context, query string, args []any, take func(scan func(...any) error) error,
-) error {
-	rows, err := t.rows(ctx, query, args)
+func (t *txn) each(ctx context.Context, query string, args []any, take taker) error {
+	statement := t.prepared(ctx, query)
+	if statement == nil {
+		return take.all(t.tx.QueryContext(ctx, query, args...))
+	}
+	defer func() { _ = statement.Close() }()
+	return take.all(statement.QueryContext(ctx, args...))
+}
+
+// taker is called for each row and scans it.
+type taker func(scan func(...any) error) error
+
+func (take taker) all(rows *sql.Rows, err error) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		if err := take(rows.Scan); err != nil {
-			return errors.Join(err, rows.Close())
+			return err
 		}
 	}
-	return errors.Join(rows.Err(), rows.Close())
-}
-
-func (t *txn) rows(ctx context.Context, query string, args []any) (*sql.Rows, error) {
-	if statement := t.prepared(ctx, query); statement != nil {
-		return statement.QueryContext(ctx, args...)
-	}
-	return t.tx.QueryContext(ctx, query, args...)
+	return rows.Err()
 }
 
 // timeOf is the inverse of milliseconds; 0 is the zero time.

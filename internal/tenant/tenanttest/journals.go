@@ -122,10 +122,20 @@ func journalMadeAnew(t *testing.T, j OpenJournal) {
 
 func journalFailed(t *testing.T, j OpenJournal) {
 	o, full := j.object("app"), errors.New("disk full")
-	_, err := tenant.Make(t.Context(), j.Journal, o, func(context.Context) (string, error) { return "", full })
+	_, err := tenant.Make(
+		t.Context(),
+		j.Journal,
+		o,
+		func(context.Context) (string, error) { return "", full },
+	)
 	require.ErrorIs(t, err, full)
 	require.Empty(t, j.Made(t))
-	id, err := tenant.Make(t.Context(), j.Journal, o, func(context.Context) (string, error) { return "17", nil })
+	id, err := tenant.Make(
+		t.Context(),
+		j.Journal,
+		o,
+		func(context.Context) (string, error) { return "17", nil },
+	)
 	require.NoError(t, err)
 	require.Equal(t, "17", id)
 	require.Equal(t, map[tenant.Object]string{o: "17"}, j.Made(t))
@@ -153,7 +163,12 @@ func journalContended(t *testing.T, j OpenJournal) {
 	for n := range objects {
 		group.Go(func() {
 			o := j.object(fmt.Sprintf("app%d", n))
-			_, err := tenant.Make(t.Context(), j.Journal, o, func(context.Context) (string, error) { return o.Name, nil })
+			_, err := tenant.Make(
+				t.Context(),
+				j.Journal,
+				o,
+				func(context.Context) (string, error) { return o.Name, nil },
+			)
 			if err != nil {
 				t.Error(err)
 			}

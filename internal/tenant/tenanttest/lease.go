@@ -2,6 +2,7 @@ package tenanttest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,8 +12,8 @@ import (
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
-// Leases runs the contract of tenant.Leases. open returns two views of the same, fresh leases, as two processes would
-// have them.
+// Leases runs the contract of tenant.Leases. open returns two views of the same, fresh leases, as two
+// processes would have them.
 func Leases(t *testing.T, open func(t *testing.T) (one, other tenant.Leases)) {
 	t.Helper()
 	for name, check := range map[string]func(t *testing.T, one, other tenant.Leases){
@@ -100,28 +101,27 @@ func leaseContended(t *testing.T, one, other tenant.Leases) {
 		epochs sync.Map
 		group  sync.WaitGroup
 	)
-	for n := range owners {
-		leases := one
-		if n%2 == 1 {
-			leases = other
+	own := func(leases tenant.Leases) error {
+		lease, err := leases.Acquire(t.Context(), "acme")
+		for tenant.HasCode(err, tenant.CodeLeaseHeld) {
+			lease, err = leases.Acquire(t.Context(), "acme")
 		}
+		if err != nil {
+			return err
+		}
+		if owning.Add(1) != 1 {
+			return errors.New("two owners at once")
+		}
+		if _, twice := epochs.LoadOrStore(lease.Epoch(), true); twice {
+			return errors.New("two owners with one epoch")
+		}
+		owning.Add(-1)
+		return lease.Release()
+	}
+	for n := range owners {
+		leases := []tenant.Leases{one, other}[n%2]
 		group.Go(func() {
-			lease, err := leases.Acquire(t.Context(), "acme")
-			for tenant.HasCode(err, tenant.CodeLeaseHeld) {
-				lease, err = leases.Acquire(t.Context(), "acme")
-			}
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if owning.Add(1) != 1 {
-				t.Error("two owners at once")
-			}
-			if _, twice := epochs.LoadOrStore(lease.Epoch(), n); twice {
-				t.Error("two owners with one epoch")
-			}
-			owning.Add(-1)
-			if err := lease.Release(); err != nil {
+			if err := own(leases); err != nil {
 				t.Error(err)
 			}
 		})
