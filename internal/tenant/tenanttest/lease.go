@@ -110,10 +110,10 @@ func leaseContended(t *testing.T, one, other tenant.Leases) {
 			return err
 		}
 		if owning.Add(1) != 1 {
-			return errors.New("two owners at once")
+			return errors.Join(errors.New("two owners at once"), lease.Release())
 		}
 		if _, twice := epochs.LoadOrStore(lease.Epoch(), true); twice {
-			return errors.New("two owners with one epoch")
+			return errors.Join(errors.New("two owners with one epoch"), lease.Release())
 		}
 		owning.Add(-1)
 		return lease.Release()
