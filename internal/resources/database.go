@@ -1,19 +1,14 @@
 package resources
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/tenantry/terraform-provider-tenant/internal/migrations"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
@@ -23,9 +18,14 @@ var (
 )
 
 // NewDatabase returns the resource tenant_database.
-func NewDatabase() resource.Resource { return &databaseResource{} }
+func NewDatabase() resource.Resource { return &databaseResource{folder: migrations.Load} }
 
-type databaseResource struct{ configured }
+type databaseResource struct {
+	configured
+
+	// folder reads a folder of migrations.
+	folder func(path string) (tenant.Migrations, error)
+}
 
 type databaseModel struct {
 	ID                 types.String `tfsdk:"id"`
@@ -50,7 +50,11 @@ func (r *databaseResource) Metadata(
 
 // Create makes the database or adopts the tenant's own. When it fails it leaves no state: the mark says what exists,
 // and the next Create goes on from there.
-func (r *databaseResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+func (r *databaseResource) Create(
+	ctx context.Context,
+	req resource.CreateRequest,
+	resp *resource.CreateResponse,
+) {
 	var plan databaseModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.HasError() {
@@ -86,8 +90,15 @@ func (r *databaseResource) create(ctx context.Context, plan databaseModel) (tena
 		}
 		full = append(full, err)
 	}
-	return tenant.Database{}, tenant.Fail(tenant.CodePoolFull,
-		fmt.Sprintf("placing tenant %s on plan %q", spec.Tenant, plan.Plan.ValueString()), errors.Join(full...))
+	return tenant.Database{}, tenant.Fail(
+		tenant.CodePoolFull,
+		fmt.Sprintf(
+			"placing tenant %s on plan %q",
+			spec.Tenant,
+			plan.Plan.ValueString(),
+		),
+		errors.Join(full...),
+	)
 }
 
 func ensureIn(
@@ -129,7 +140,11 @@ func (r *databaseResource) read(ctx context.Context, state databaseModel) (tenan
 }
 
 // Update applies pending migrations and settings. When it fails, the state keeps what was reached.
-func (r *databaseResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+func (r *databaseResource) Update(
+	ctx context.Context,
+	req resource.UpdateRequest,
+	resp *resource.UpdateResponse,
+) {
 	var plan, state databaseModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -170,7 +185,11 @@ func (r *databaseResource) spec(plan databaseModel) (tenant.DatabaseSpec, error)
 }
 
 // Delete disposes of the database as on_destroy says. It reads for itself, so it works without a refresh.
-func (r *databaseResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+func (r *databaseResource) Delete(
+	ctx context.Context,
+	req resource.DeleteRequest,
+	resp *resource.DeleteResponse,
+) {
 	var state databaseModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	if resp.Diagnostics.HasError() {
@@ -192,7 +211,9 @@ func (r *databaseResource) Delete(ctx context.Context, req resource.DeleteReques
 
 func (m databaseModel) place() tenant.Place {
 	return tenant.Place{
-		Pool: m.Pool.ValueString(), Isolation: tenant.Isolation(m.Isolation.ValueString()), Name: m.Name.ValueString(),
+		Pool:      m.Pool.ValueString(),
+		Isolation: tenant.Isolation(m.Isolation.ValueString()),
+		Name:      m.Name.ValueString(),
 	}
 }
 
@@ -230,43 +251,4 @@ func (m databaseModel) seen(database tenant.Database) databaseModel {
 	m.Migrations = sumsValue(sums)
 	m.ReadOnly = types.BoolValue(database.ReadOnly)
 	return m
-}
-
-// applied is the migrations of a refreshed state, in the order of their versions.
-func (m databaseModel) applied() []tenant.Migration {
-	var done []tenant.Migration
-	elements := m.Migrations.Elements()
-	for _, name := range slices.Sorted(maps.Keys(elements)) {
-		if sum, ok := elements[name].(types.String); ok {
-			done = append(done, tenant.Migration{Version: versionOf(name), Name: name, SHA256: sum.ValueString()})
-		}
-	}
-	slices.SortStableFunc(done, func(a, b tenant.Migration) int { return cmp.Compare(a.Version, b.Version) })
-	return done
-}
-
-func sumsOf(files tenant.Migrations) map[string]string {
-	sums := map[string]string{}
-	for _, file := range files.Files {
-		sums[file.Name] = file.SHA256
-	}
-	return sums
-}
-
-func sumsValue(sums map[string]string) types.Map {
-	elements := make(map[string]attr.Value, len(sums))
-	for name, sum := range sums {
-		elements[name] = types.StringValue(sum)
-	}
-	return types.MapValueMust(types.StringType, elements)
-}
-
-// versionOf is the number that a migration's file name begins with, as goose reads it; 0 if there is none.
-func versionOf(name string) int64 {
-	digits, _, _ := strings.Cut(name, "_")
-	version, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return version
 }

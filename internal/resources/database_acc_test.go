@@ -50,7 +50,11 @@ func migrations(names ...string) plancheck.PlanCheck {
 	for _, name := range names {
 		want[name] = knownvalue.StringRegexp(sha256Form)
 	}
-	return plancheck.ExpectKnownValue(databaseAddress, tfjsonpath.New("migrations"), knownvalue.MapExact(want))
+	return plancheck.ExpectKnownValue(
+		databaseAddress,
+		tfjsonpath.New("migrations"),
+		knownvalue.MapExact(want),
+	)
 }
 
 func action(address string, action plancheck.ResourceActionType) plancheck.PlanCheck {
@@ -65,14 +69,27 @@ func TestAccDatabase(t *testing.T) {
 	w.run(t,
 		acc.TestStep{
 			Config: plain,
-			ConfigPlanChecks: planned(migrations("00010_ten.sql"),
-				plancheck.ExpectKnownValue(databaseAddress, tfjsonpath.New("pool"), knownvalue.StringExact("embedded")),
-				plancheck.ExpectKnownValue(databaseAddress, tfjsonpath.New("name"), knownvalue.StringExact(databaseName))),
+			ConfigPlanChecks: planned(
+				migrations("00010_ten.sql"),
+				plancheck.ExpectKnownValue(
+					databaseAddress,
+					tfjsonpath.New("pool"),
+					knownvalue.StringExact("embedded"),
+				),
+				plancheck.ExpectKnownValue(
+					databaseAddress,
+					tfjsonpath.New("name"),
+					knownvalue.StringExact(databaseName),
+				),
+			),
 		},
 		acc.TestStep{
-			PreConfig:        func() { w.migration(t, "00020_twenty.sql", "CREATE TABLE twenty (id INTEGER)") },
-			Config:           plain,
-			ConfigPlanChecks: planned(migrations("00010_ten.sql", "00020_twenty.sql"), action(databaseAddress, plancheck.ResourceActionUpdate)),
+			PreConfig: func() { w.migration(t, "00020_twenty.sql", "CREATE TABLE twenty (id INTEGER)") },
+			Config:    plain,
+			ConfigPlanChecks: planned(
+				migrations("00010_ten.sql", "00020_twenty.sql"),
+				action(databaseAddress, plancheck.ResourceActionUpdate),
+			),
 		},
 		acc.TestStep{
 			PreConfig: func() { w.migration(t, "00010_ten.sql", "CREATE TABLE ten (id TEXT)") },
@@ -103,8 +120,12 @@ func TestAccDatabaseFailedCreateLeavesNoState(t *testing.T) {
 	w := newWorld(t)
 	w.migration(t, "00001_good.sql", "CREATE TABLE good (id INTEGER)")
 	w.migration(t, "00002_bad.sql", "CREATE TABLE bad")
-	w.run(t,
-		acc.TestStep{Config: databaseConfig(`plan = "pro"`), ExpectError: failsWith(tenant.CodeMigrationFailed, "00002_bad.sql")},
+	w.run(
+		t,
+		acc.TestStep{
+			Config:      databaseConfig(`plan = "pro"`),
+			ExpectError: failsWith(tenant.CodeMigrationFailed, "00002_bad.sql"),
+		},
 		acc.TestStep{
 			PreConfig:        func() { w.migration(t, "00002_bad.sql", "CREATE TABLE bad (id INTEGER)") },
 			Config:           databaseConfig(`plan = "pro"`),
@@ -121,8 +142,10 @@ func TestAccDatabaseFailedCreateLeavesNoState(t *testing.T) {
 		acc.TestStep{
 			PreConfig: func() { w.migration(t, "00004_bad.sql", "CREATE TABLE four (id INTEGER)") },
 			Config:    databaseConfig(`plan = "pro"`),
-			ConfigPlanChecks: planned(migrations("00001_good.sql", "00002_bad.sql", "00003_good.sql", "00004_bad.sql"),
-				action(databaseAddress, plancheck.ResourceActionUpdate)),
+			ConfigPlanChecks: planned(
+				migrations("00001_good.sql", "00002_bad.sql", "00003_good.sql", "00004_bad.sql"),
+				action(databaseAddress, plancheck.ResourceActionUpdate),
+			),
 		},
 	)
 }
@@ -138,10 +161,19 @@ resource "tenant_database" "this" {
   migrations_path = "migrations"
 }
 `
-	w.run(t,
+	w.run(
+		t,
 		acc.TestStep{Config: protected},
-		acc.TestStep{Config: protected, Destroy: true, ExpectError: failsWith(tenant.CodeProtected, databaseName)},
-		acc.TestStep{Config: "locals {}\n", PlanOnly: true, ExpectError: failsWith(tenant.CodeProtected, databaseName)},
+		acc.TestStep{
+			Config:      protected,
+			Destroy:     true,
+			ExpectError: failsWith(tenant.CodeProtected, databaseName),
+		},
+		acc.TestStep{
+			Config:      "locals {}\n",
+			PlanOnly:    true,
+			ExpectError: failsWith(tenant.CodeProtected, databaseName),
+		},
 		acc.TestStep{
 			PreConfig: func() {
 				_, err := w.databases.Read(t.Context(), "acme", embeddedPlace)
@@ -163,20 +195,31 @@ func TestAccDatabaseDisappearsAndIsAdopted(t *testing.T) {
 	w := newWorld(t)
 	w.migration(t, "00001_one.sql", "CREATE TABLE one (id INTEGER)")
 	plain := databaseConfig(`plan = "pro"`)
-	w.run(t,
+	w.run(
+		t,
 		acc.TestStep{Config: plain},
 		acc.TestStep{
 			PreConfig: func() {
-				require.NoError(t, w.databases.Delete(t.Context(), "acme", embeddedPlace, tenant.Drop, tenant.NoJournal{}))
+				require.NoError(
+					t,
+					w.databases.Delete(t.Context(), "acme", embeddedPlace, tenant.Drop, tenant.NoJournal{}),
+				)
 			},
 			Config: plain, ConfigPlanChecks: planned(action(databaseAddress, plancheck.ResourceActionCreate)),
 		},
-		forget(databaseAddress, nil),
-		acc.TestStep{Config: plain, ConfigPlanChecks: planned(action(databaseAddress, plancheck.ResourceActionCreate))},
+		forget(databaseAddress),
+		acc.TestStep{
+			Config:           plain,
+			ConfigPlanChecks: planned(action(databaseAddress, plancheck.ResourceActionCreate)),
+		},
 		acc.TestStep{
 			Config: databaseConfig("plan = \"pro\"\nread_only = true"),
 			ConfigStateChecks: []statecheck.StateCheck{
-				statecheck.ExpectKnownValue(databaseAddress, tfjsonpath.New("read_only"), knownvalue.Bool(true)),
+				statecheck.ExpectKnownValue(
+					databaseAddress,
+					tfjsonpath.New("read_only"),
+					knownvalue.Bool(true),
+				),
 			},
 		},
 		acc.TestStep{
@@ -196,7 +239,11 @@ func TestAccDatabaseRefusesAForeignOne(t *testing.T) {
 	w := newWorld(t)
 	w.migration(t, "00001_one.sql", "CREATE TABLE one (id INTEGER)")
 	rogue := w.rogue(t)
-	_, err := rogue.databases.Ensure(t.Context(), tenant.DatabaseSpec{Tenant: "acme", Place: embeddedPlace}, tenant.NoJournal{})
+	_, err := rogue.databases.Ensure(
+		t.Context(),
+		tenant.DatabaseSpec{Tenant: "acme", Place: embeddedPlace},
+		tenant.NoJournal{},
+	)
 	require.NoError(t, err)
 	before, err := os.ReadFile(w.path("databases/" + databaseName + ".db"))
 	require.NoError(t, err)
@@ -215,8 +262,15 @@ func TestAccDatabaseRefusesAForeignOneInItsPlace(t *testing.T) {
 	w.migration(t, "00001_one.sql", "CREATE TABLE one (id INTEGER)")
 	rogue := w.rogue(t)
 	swap := func(from, to *world) {
-		require.NoError(t, from.databases.Delete(t.Context(), "acme", embeddedPlace, tenant.Drop, tenant.NoJournal{}))
-		_, err := to.databases.Ensure(t.Context(), tenant.DatabaseSpec{Tenant: "acme", Place: embeddedPlace}, tenant.NoJournal{})
+		require.NoError(
+			t,
+			from.databases.Delete(t.Context(), "acme", embeddedPlace, tenant.Drop, tenant.NoJournal{}),
+		)
+		_, err := to.databases.Ensure(
+			t.Context(),
+			tenant.DatabaseSpec{Tenant: "acme", Place: embeddedPlace},
+			tenant.NoJournal{},
+		)
 		require.NoError(t, err)
 	}
 	w.run(t,
@@ -236,15 +290,40 @@ func TestAccDatabasePlacement(t *testing.T) {
 	ring := w.meta.Backends.Keyring
 	small, large := w.pool(t, "small", ring), w.pool(t, "large", ring)
 	w.meta.Backends.Pools = tenant.Pools{
-		{Name: "a", Isolation: tenant.IsolationDatabase, MaxTenants: 1, Plans: []string{"pro"}, Databases: small, Seeds: small.Seeds()},
-		{Name: "b", Isolation: tenant.IsolationDatabase, MaxTenants: 1, Plans: []string{"pro", "basic"}, Databases: large, Seeds: large.Seeds()},
-		{Name: "c", Isolation: tenant.IsolationDatabase, Plans: []string{"enterprise"}, Databases: w.databases, Seeds: w.databases.Seeds()},
+		{
+			Name:       "a",
+			Isolation:  tenant.IsolationDatabase,
+			MaxTenants: 1,
+			Plans:      []string{"pro"},
+			Databases:  small,
+			Seeds:      small.Seeds(),
+		},
+		{
+			Name:       "b",
+			Isolation:  tenant.IsolationDatabase,
+			MaxTenants: 1,
+			Plans:      []string{"pro", "basic"},
+			Databases:  large,
+			Seeds:      large.Seeds(),
+		},
+		{
+			Name:      "c",
+			Isolation: tenant.IsolationDatabase,
+			Plans:     []string{"enterprise"},
+			Databases: w.databases,
+			Seeds:     w.databases.Seeds(),
+		},
 	}
 	occupy := func(pool string) {
 		found, err := w.meta.Backends.Pools.Find(pool)
 		require.NoError(t, err)
 		_, err = found.Databases.Ensure(t.Context(), tenant.DatabaseSpec{
-			Tenant: "globex", Place: tenant.Place{Pool: pool, Isolation: tenant.IsolationDatabase, Name: installation + "_globex"},
+			Tenant: "globex",
+			Place: tenant.Place{
+				Pool:      pool,
+				Isolation: tenant.IsolationDatabase,
+				Name:      installation + "_globex",
+			},
 		}, tenant.NoJournal{})
 		require.NoError(t, err)
 	}
@@ -267,7 +346,7 @@ func TestAccDatabasePlacement(t *testing.T) {
 			ExpectError: failsWith(tenant.CodePlacementChange, `"b"`, `"a"`),
 		},
 		acc.TestStep{Config: databaseConfig("plan = \"pro\"\npool = \"b\"")},
-		forget(databaseAddress, nil),
+		forget(databaseAddress),
 		acc.TestStep{Config: databaseConfig(`plan = "pro"`), ConfigStateChecks: inB},
 		acc.TestStep{Config: "locals {}\n"},
 		acc.TestStep{
@@ -275,7 +354,11 @@ func TestAccDatabasePlacement(t *testing.T) {
 			Config:    databaseConfig(`plan = "pro"`), ExpectError: failsWith(tenant.CodePoolFull, "acme"),
 		},
 		acc.TestStep{
-			Config: databaseConfig(`plan = "unheard-of"`), PlanOnly: true, ExpectError: failsWith(tenant.CodeNoPool, "unheard-of"),
+			Config: databaseConfig(
+				`plan = "unheard-of"`,
+			),
+			PlanOnly:    true,
+			ExpectError: failsWith(tenant.CodeNoPool, "unheard-of"),
 		},
 	)
 }

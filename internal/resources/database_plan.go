@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/tenantry/terraform-provider-tenant/internal/migrations"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
@@ -53,9 +52,15 @@ func (r *databaseResource) protects(state databaseModel) error {
 	if !state.DeletionProtection.ValueBool() || r.meta != nil && r.meta.LiftProtection {
 		return nil
 	}
-	return tenant.Fail(tenant.CodeProtected,
-		fmt.Sprintf("deleting database %s of tenant %s", state.Name.ValueString(), state.TenantID.ValueString()),
-		errors.New("its deletion_protection is true"))
+	return tenant.Fail(
+		tenant.CodeProtected,
+		fmt.Sprintf(
+			"deleting database %s of tenant %s",
+			state.Name.ValueString(),
+			state.TenantID.ValueString(),
+		),
+		errors.New("its deletion_protection is true"),
+	)
 }
 
 func (r *databaseResource) planCreate(
@@ -73,7 +78,11 @@ func (r *databaseResource) planCreate(
 	}
 	candidates, err := r.candidates(plan)
 	if err != nil {
-		addAttributeError(diags, path.Root("plan"), tenant.StepDatabase, err)
+		at := path.Root("plan")
+		if known(plan.Pool) {
+			at = path.Root("pool")
+		}
+		addAttributeError(diags, at, tenant.StepDatabase, err)
 		return plan
 	}
 	id := tenant.ID(plan.TenantID.ValueString())
@@ -135,7 +144,10 @@ func (r *databaseResource) staysIn(prior, plan databaseModel) error {
 	for _, taker := range takers {
 		names = append(names, fmt.Sprintf("%q (isolation %s)", taker.Name, taker.Isolation))
 	}
-	return moves(prior, fmt.Sprintf("plan %q is taken by pool %s", plan.Plan.ValueString(), strings.Join(names, ", ")))
+	return moves(
+		prior,
+		fmt.Sprintf("plan %q is taken by pool %s", plan.Plan.ValueString(), strings.Join(names, ", ")),
+	)
 }
 
 func moves(prior databaseModel, why string) error {
@@ -144,34 +156,6 @@ func moves(prior databaseModel, why string) error {
 			prior.Name.ValueString(), prior.TenantID.ValueString()),
 		fmt.Errorf("it lives in pool %q (isolation %s), and %s",
 			prior.Pool.ValueString(), prior.Isolation.ValueString(), why))
-}
-
-// planMigrations plans the folder's files. It returns false where the folder is not known yet, or can't be read.
-func (r *databaseResource) planMigrations(plan *databaseModel, diags *diag.Diagnostics) (tenant.Migrations, bool) {
-	plan.Migrations = types.MapUnknown(types.StringType)
-	if plan.MigrationsPath.IsUnknown() || r.meta == nil {
-		return tenant.Migrations{}, false
-	}
-	files, err := r.load(plan.MigrationsPath)
-	if err != nil {
-		addAttributeError(diags, path.Root("migrations_path"), tenant.StepDatabase, err)
-		return tenant.Migrations{}, false
-	}
-	plan.Migrations = sumsValue(sumsOf(files))
-	return files, true
-}
-
-func addPending(diags *diag.Diagnostics, files tenant.Migrations, applied []tenant.Migration) {
-	_, err := files.Pending(applied)
-	addAttributeError(diags, path.Root("migrations_path"), tenant.StepDatabase, err)
-}
-
-// load reads the folder of migrations; without one there are none.
-func (r *databaseResource) load(folder types.String) (tenant.Migrations, error) {
-	if folder.IsNull() {
-		return tenant.Migrations{}, nil
-	}
-	return migrations.Load(r.meta.resolve(folder.ValueString()))
 }
 
 // candidates are the pools that the database may be placed in: the one that is named, or all that take the plan.
@@ -186,15 +170,22 @@ func (r *databaseResource) candidates(plan databaseModel) (tenant.Pools, error) 
 		return nil, err
 	}
 	if !pool.Takes(wanted) {
-		return nil, tenant.Fail(tenant.CodeNoPool, fmt.Sprintf("placing tenant %s", plan.TenantID.ValueString()),
-			fmt.Errorf("pool %q does not take plan %q", pool.Name, wanted))
+		return nil, tenant.Fail(
+			tenant.CodeNoPool,
+			fmt.Sprintf("placing tenant %s", plan.TenantID.ValueString()),
+			fmt.Errorf("pool %q does not take plan %q", pool.Name, wanted),
+		)
 	}
 	return tenant.Pools{pool}, nil
 }
 
 // findOwn returns the tenant's own database and its pool, if one of the candidates has it. A foreign one of its name in
 // any of them is a failure: which pool has room is not known beforehand, so none may be blocked.
-func findOwn(ctx context.Context, candidates tenant.Pools, id tenant.ID) (tenant.Pool, *tenant.Database, error) {
+func findOwn(
+	ctx context.Context,
+	candidates tenant.Pools,
+	id tenant.ID,
+) (tenant.Pool, *tenant.Database, error) {
 	var blocked error
 	for _, pool := range candidates {
 		place, err := placeIn(pool, id)

@@ -14,7 +14,11 @@ import (
 )
 
 // Schema describes the resource.
-func (r *databaseResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (r *databaseResource) Schema(
+	_ context.Context,
+	_ resource.SchemaRequest,
+	resp *resource.SchemaResponse,
+) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The tenant's database: placed in a pool that takes the tenant's plan, and migrated. " +
 			"Where it lives is decided once and never changes.",
@@ -27,7 +31,8 @@ func (r *databaseResource) Schema(_ context.Context, _ resource.SchemaRequest, r
 					"a change that would move the data is refused at plan time.",
 			},
 			"pool": schema.StringAttribute{
-				Optional: true, Computed: true,
+				Optional: true,
+				Computed: true,
 				MarkdownDescription: "The pool to place the database in. Left out, it is the only one that takes the plan, " +
 					"or the first (by name) with room. Then it is kept.",
 			},
@@ -37,11 +42,15 @@ func (r *databaseResource) Schema(_ context.Context, _ resource.SchemaRequest, r
 					"A destroy does not read it, though Terraform plans once before one unless it is run with `-refresh=false`.",
 			},
 			"deletion_protection": schema.BoolAttribute{
-				Optional: true, Computed: true, Default: booldefault.StaticBool(true),
+				Optional:            true,
+				Computed:            true,
+				Default:             booldefault.StaticBool(true),
 				MarkdownDescription: "Whether a destroy is refused, at plan time already. Defaults to `true`.",
 			},
 			"on_destroy": schema.StringAttribute{
-				Optional: true, Computed: true, Default: stringdefault.StaticString(string(tenant.Archive)),
+				Optional: true,
+				Computed: true,
+				Default:  stringdefault.StaticString(string(tenant.Archive)),
 				Validators: []validator.String{oneOf(tenant.StepDatabase, "on_destroy",
 					string(tenant.Drop), string(tenant.Archive), string(tenant.Retain))},
 				MarkdownDescription: "What a destroy does with the data: `drop` deletes it, `archive` (the default) keeps it " +
@@ -60,7 +69,8 @@ func (r *databaseResource) Schema(_ context.Context, _ resource.SchemaRequest, r
 				MarkdownDescription: "The name of the database (or schema) in its pool.",
 			},
 			"migrations": schema.MapAttribute{
-				Computed: true, ElementType: types.StringType,
+				Computed:    true,
+				ElementType: types.StringType,
 				MarkdownDescription: "The migrations, by file name, with the SHA-256 of their contents. A plan shows the files " +
 					"that will be applied as additions; an applied file that was edited is an error.",
 			},

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tenantry/terraform-provider-tenant/internal/migrations"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
@@ -37,8 +38,16 @@ func (p placing) Read(context.Context, tenant.ID, tenant.Place) (tenant.Database
 	return tenant.Database{}, tenant.ErrAbsent
 }
 
-func (p placing) Ensure(_ context.Context, spec tenant.DatabaseSpec, _ tenant.Journal) (tenant.Database, error) {
-	return tenant.Database{Place: spec.Place, Applied: spec.Migrations.Files, ReadOnly: spec.ReadOnly}, p.ensured
+func (p placing) Ensure(
+	_ context.Context,
+	spec tenant.DatabaseSpec,
+	_ tenant.Journal,
+) (tenant.Database, error) {
+	return tenant.Database{
+		Place:    spec.Place,
+		Applied:  spec.Migrations.Files,
+		ReadOnly: spec.ReadOnly,
+	}, p.ensured
 }
 
 func pool(name string, databases placing, plans ...string) tenant.Pool {
@@ -46,7 +55,7 @@ func pool(name string, databases placing, plans ...string) tenant.Pool {
 }
 
 func databasesOf(pools ...tenant.Pool) *databaseResource {
-	return &databaseResource{configured{&Meta{Backends: &tenant.Backends{Pools: pools}}}}
+	return &databaseResource{configured{&Meta{Backends: &tenant.Backends{Pools: pools}}}, migrations.Load}
 }
 
 func databasePlan(plan, pool string) databaseModel {
@@ -60,8 +69,8 @@ func databasePlan(plan, pool string) databaseModel {
 	return model
 }
 
-func livingIn(pool string) databaseModel {
-	model := databasePlan("pro", pool)
+func livingInA() databaseModel {
+	model := databasePlan("pro", "a")
 	model.ID, model.Isolation = model.TenantID, types.StringValue("schema")
 	model.Name, model.Migrations = types.StringValue("schema_acme"), sumsValue(nil)
 	return model
@@ -87,35 +96,66 @@ func TestThePlaceIsPlannedWhereItIsCertain(t *testing.T) {
 		code  tenant.Code
 	}{
 		"the only pool that takes the plan": {
-			pools: tenant.Pools{pool("a", free, "free"), pool("b", free, "pro")}, plan: databasePlan("pro", ""),
+			pools: tenant.Pools{
+				pool("a", free, "free"),
+				pool("b", free, "pro"),
+			},
+			plan:  databasePlan("pro", ""),
 			place: tenant.Place{Pool: "b", Isolation: "schema", Name: "schema_acme"},
 		},
 		"several that take it": {
-			pools: tenant.Pools{pool("a", free, "pro"), pool("b", free, "pro")}, plan: databasePlan("pro", ""),
+			pools: tenant.Pools{
+				pool("a", free, "pro"),
+				pool("b", free, "pro"),
+			},
+			plan: databasePlan("pro", ""),
 		},
 		"one that is named": {
-			pools: tenant.Pools{pool("a", free, "pro"), pool("b", free, "pro")}, plan: databasePlan("pro", "b"),
+			pools: tenant.Pools{
+				pool("a", free, "pro"),
+				pool("b", free, "pro"),
+			},
+			plan:  databasePlan("pro", "b"),
 			place: tenant.Place{Pool: "b", Isolation: "schema", Name: "schema_acme"},
 		},
 		"one that is named and does not take it": {
-			pools: tenant.Pools{pool("a", free, "free")}, plan: databasePlan("pro", "a"), code: tenant.CodeNoPool,
+			pools: tenant.Pools{
+				pool("a", free, "free"),
+			},
+			plan: databasePlan("pro", "a"),
+			code: tenant.CodeNoPool,
 		},
 		"one that is named and not there": {
 			pools: tenant.Pools{pool("a", free)}, plan: databasePlan("pro", "z"), code: tenant.CodeNoPool,
 		},
 		"none that takes it": {
-			pools: tenant.Pools{pool("a", free, "free")}, plan: databasePlan("pro", ""), code: tenant.CodeNoPool,
+			pools: tenant.Pools{
+				pool("a", free, "free"),
+			},
+			plan: databasePlan("pro", ""),
+			code: tenant.CodeNoPool,
 		},
 		"a foreign one in the way": {
-			pools: tenant.Pools{pool("a", placing{read: errForeign})}, plan: databasePlan("pro", ""), code: tenant.CodeForeign,
+			pools: tenant.Pools{
+				pool("a", placing{read: errForeign}),
+			},
+			plan: databasePlan("pro", ""),
+			code: tenant.CodeForeign,
 		},
 		"a foreign one in one of several": {
-			pools: tenant.Pools{pool("a", free), pool("b", placing{read: errForeign})}, plan: databasePlan("pro", ""),
+			pools: tenant.Pools{
+				pool("a", free),
+				pool("b", placing{read: errForeign}),
+			},
+			plan: databasePlan("pro", ""),
 			code: tenant.CodeForeign,
 		},
 		"our own beside a foreign one": {
-			pools: tenant.Pools{pool("a", placing{read: errForeign}), pool("b", placing{own: &tenant.Database{}})},
-			plan:  databasePlan("pro", ""),
+			pools: tenant.Pools{
+				pool("a", placing{read: errForeign}),
+				pool("b", placing{own: &tenant.Database{}}),
+			},
+			plan: databasePlan("pro", ""),
 		},
 	}
 	for name, c := range cases {
@@ -140,11 +180,11 @@ func TestThePlaceIsPlannedWhereItIsCertain(t *testing.T) {
 func TestNothingIsLookedUpWhileTheProviderIsUnknown(t *testing.T) {
 	t.Parallel()
 	var diags diag.Diagnostics
-	r := &databaseResource{configured{&Meta{}}}
+	r := &databaseResource{configured{&Meta{}}, migrations.Load}
 	planned := r.planCreate(t.Context(), databasePlan("pro", ""), &diags)
 	require.Empty(t, diags)
 	require.True(t, planned.Pool.IsUnknown())
-	planned = r.planUpdate(livingIn("a"), databasePlan("basic", ""), &diags)
+	planned = r.planUpdate(livingInA(), databasePlan("basic", ""), &diags)
 	require.Empty(t, diags)
 	require.Equal(t, "a", planned.Pool.ValueString())
 }
@@ -152,7 +192,10 @@ func TestNothingIsLookedUpWhileTheProviderIsUnknown(t *testing.T) {
 func TestCreateTakesTheFirstPoolWithRoomAndItsOwnBeforeAny(t *testing.T) {
 	t.Parallel()
 	full := placing{ensured: tenant.Fail(tenant.CodePoolFull, "creating", errors.New("2 of 2"))}
-	made, err := databasesOf(pool("a", full), pool("b", placing{})).create(t.Context(), databasePlan("pro", ""))
+	made, err := databasesOf(
+		pool("a", full),
+		pool("b", placing{}),
+	).create(t.Context(), databasePlan("pro", ""))
 	require.NoError(t, err)
 	require.Equal(t, "b", made.Place.Pool)
 
@@ -178,13 +221,28 @@ func TestAPlacedDatabaseStays(t *testing.T) {
 		code  tenant.Code
 		names []string
 	}{
-		"the same":                     {plan: databasePlan("pro", "")},
-		"a plan that the pool takes":   {plan: databasePlan("basic", "")},
-		"a plan of another pool":       {plan: databasePlan("enterprise", ""), code: tenant.CodePlacementChange, names: []string{`"a"`, `"b"`}},
-		"a plan of no pool":            {plan: databasePlan("huge", ""), code: tenant.CodeNoPool},
-		"another pool":                 {plan: databasePlan("pro", "b"), code: tenant.CodePlacementChange, names: []string{`"a"`, `"b"`}},
-		"a pool that is gone":          {plan: databasePlan("pro", ""), pools: pools[1:], code: tenant.CodeNoPool},
-		"a pool that has lost the old": {plan: databasePlan("pro", ""), pools: tenant.Pools{pool("a", placing{}, "basic")}},
+		"the same":                   {plan: databasePlan("pro", "")},
+		"a plan that the pool takes": {plan: databasePlan("basic", "")},
+		"a plan of another pool": {
+			plan:  databasePlan("enterprise", ""),
+			code:  tenant.CodePlacementChange,
+			names: []string{`"a"`, `"b"`},
+		},
+		"a plan of no pool": {plan: databasePlan("huge", ""), code: tenant.CodeNoPool},
+		"another pool": {
+			plan:  databasePlan("pro", "b"),
+			code:  tenant.CodePlacementChange,
+			names: []string{`"a"`, `"b"`},
+		},
+		"a pool that is gone": {
+			plan:  databasePlan("pro", ""),
+			pools: pools[1:],
+			code:  tenant.CodeNoPool,
+		},
+		"a pool that has lost the old": {
+			plan:  databasePlan("pro", ""),
+			pools: tenant.Pools{pool("a", placing{}, "basic")},
+		},
 		"a pool of another isolation": {
 			plan: databasePlan("pro", ""), code: tenant.CodePlacementChange,
 			pools: tenant.Pools{{Name: "a", Isolation: tenant.IsolationRow, Databases: placing{}}},
@@ -197,7 +255,7 @@ func TestAPlacedDatabaseStays(t *testing.T) {
 				c.pools = pools
 			}
 			var diags diag.Diagnostics
-			planned := databasesOf(c.pools...).planUpdate(livingIn("a"), c.plan, &diags)
+			planned := databasesOf(c.pools...).planUpdate(livingInA(), c.plan, &diags)
 			if c.code != "" {
 				requireCode(t, c.code, diags)
 				for _, name := range c.names {
@@ -206,7 +264,7 @@ func TestAPlacedDatabaseStays(t *testing.T) {
 				return
 			}
 			require.Empty(t, diags)
-			require.Equal(t, livingIn("a").place(), planned.place())
+			require.Equal(t, livingInA().place(), planned.place())
 		})
 	}
 }
@@ -222,7 +280,7 @@ func TestATenantKeepsItsID(t *testing.T) {
 
 func TestProtectionCanOnlyBeLiftedByTheOneWhoServes(t *testing.T) {
 	t.Parallel()
-	state := livingIn("a")
+	state := livingInA()
 	state.DeletionProtection = types.BoolValue(true)
 	r := databasesOf()
 	require.True(t, tenant.HasCode(r.protects(state), tenant.CodeProtected))
@@ -253,7 +311,7 @@ func TestMigrationsAreComparedAtPlanTime(t *testing.T) {
 	planned := r.planCreate(t.Context(), plan, &diags)
 	require.Empty(t, diags)
 	require.Len(t, planned.Migrations.Elements(), 1)
-	prior := livingIn("a")
+	prior := livingInA()
 	prior.Migrations = planned.Migrations
 
 	migration(t, folder, "00003_three.sql", "CREATE TABLE three (id INT)")
@@ -290,14 +348,28 @@ func TestMigrationsAreComparedAtPlanTime(t *testing.T) {
 
 func TestARenamedMigrationIsNoDifference(t *testing.T) {
 	t.Parallel()
-	state := livingIn("a")
+	state := livingInA()
 	state.Migrations = sumsValue(map[string]string{"00001_new_name.sql": "s1"})
 	seen := state.seen(tenant.Database{Applied: []tenant.Migration{
-		{Version: 1, Name: "00001_old_name.sql", SHA256: "s1"}, {Version: 2, Name: "00002_b.sql", SHA256: "s2"},
+		{
+			Version: 1,
+			Name:    "00001_old_name.sql",
+			SHA256:  "s1",
+		},
+		{Version: 2, Name: "00002_b.sql", SHA256: "s2"},
 	}})
-	require.Equal(t, sumsValue(map[string]string{"00001_new_name.sql": "s1", "00002_b.sql": "s2"}), seen.Migrations)
+	require.Equal(
+		t,
+		sumsValue(map[string]string{"00001_new_name.sql": "s1", "00002_b.sql": "s2"}),
+		seen.Migrations,
+	)
 	require.Equal(t, []tenant.Migration{
-		{Version: 1, Name: "00001_new_name.sql", SHA256: "s1"}, {Version: 2, Name: "00002_b.sql", SHA256: "s2"},
+		{
+			Version: 1,
+			Name:    "00001_new_name.sql",
+			SHA256:  "s1",
+		},
+		{Version: 2, Name: "00002_b.sql", SHA256: "s2"},
 	}, seen.applied())
 }
 

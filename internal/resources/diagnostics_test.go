@@ -16,7 +16,9 @@ import (
 func TestDiagnoseTellsWhatWhyAndWhatNow(t *testing.T) {
 	t.Parallel()
 	err := &tenant.Failure{
-		Code: tenant.CodeUnavailable, Doing: "reading organization acme", Err: errors.New("503 from upstream"),
+		Code:       tenant.CodeUnavailable,
+		Doing:      "reading organization acme",
+		Err:        errors.New("503 from upstream"),
 		RetryAfter: 1500 * time.Millisecond,
 	}
 	told := Diagnose(tenant.StepIdentity, err)
@@ -42,7 +44,11 @@ func TestDiagnoseClassifies(t *testing.T) {
 		"a deadline":          {context.DeadlineExceeded, tenant.CodeCanceled},
 		"an unthought-of one": {errors.New("z"), tenant.CodeInternal},
 		"joined failures": {
-			errors.Join(tenant.Fail(tenant.CodePoolFull, "x", errors.New("y")), errors.New("z")), tenant.CodePoolFull,
+			errors.Join(
+				tenant.Fail(tenant.CodePoolFull, "x", errors.New("y")),
+				errors.New("z"),
+			),
+			tenant.CodePoolFull,
 		},
 	}
 	for name, c := range cases {
@@ -68,7 +74,11 @@ func TestALookAtTheOutsideOnlyWarnsOfWhatTimeMends(t *testing.T) {
 	var diags diag.Diagnostics
 	addLookup(&diags, tenant.StepDomain, nil)
 	require.Empty(t, diags)
-	addLookup(&diags, tenant.StepDomain, tenant.Fail(tenant.CodeUnavailable, "reading x", errors.New("no answer")))
+	addLookup(
+		&diags,
+		tenant.StepDomain,
+		tenant.Fail(tenant.CodeUnavailable, "reading x", errors.New("no answer")),
+	)
 	require.False(t, diags.HasError())
 	require.Equal(t, 1, diags.WarningsCount())
 	addLookup(&diags, tenant.StepDomain, tenant.Fail(tenant.CodeForeign, "reading x", errors.New("not ours")))

@@ -50,7 +50,11 @@ func (r *domainResource) Metadata(
 }
 
 // Create makes the tenant's hostnames or adopts its own, a verified one included. When it fails it leaves no state.
-func (r *domainResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+func (r *domainResource) Create(
+	ctx context.Context,
+	req resource.CreateRequest,
+	resp *resource.CreateResponse,
+) {
 	var plan domainModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.HasError() {
@@ -107,7 +111,11 @@ func (r *domainResource) refresh(ctx context.Context, state domainModel) (domain
 
 // Update does what the plan says of the claim and repairs what the refresh missed. When it fails, the state keeps what
 // was reached.
-func (r *domainResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+func (r *domainResource) Update(
+	ctx context.Context,
+	req resource.UpdateRequest,
+	resp *resource.UpdateResponse,
+) {
 	var plan, state domainModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -146,7 +154,11 @@ func (r *domainResource) update(
 }
 
 // Delete removes all of the tenant's hostnames. It reads for itself, so it works without a refresh.
-func (r *domainResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+func (r *domainResource) Delete(
+	ctx context.Context,
+	req resource.DeleteRequest,
+	resp *resource.DeleteResponse,
+) {
 	var state domainModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	if resp.Diagnostics.HasError() {
@@ -249,12 +261,15 @@ func active(usable []string) string { return usable[len(usable)-1] }
 func requiredValue(records []tenant.RequiredRecord) types.List {
 	elements := make([]attr.Value, 0, len(records))
 	for _, record := range records {
-		elements = append(elements, types.ObjectValueMust(requiredRecordType().AttrTypes, map[string]attr.Value{
-			"purpose": types.StringValue(record.Purpose),
-			"name":    types.StringValue(record.Name),
-			"type":    types.StringValue(record.Type),
-			"value":   types.StringValue(record.Value),
-		}))
+		elements = append(
+			elements,
+			types.ObjectValueMust(requiredRecordType().AttrTypes, map[string]attr.Value{
+				"purpose": types.StringValue(record.Purpose),
+				"name":    types.StringValue(record.Name),
+				"type":    types.StringValue(record.Type),
+				"value":   types.StringValue(record.Value),
+			}),
+		)
 	}
 	return types.ListValueMust(requiredRecordType(), elements)
 }

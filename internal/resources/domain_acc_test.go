@@ -30,11 +30,15 @@ func domainOf(name, id, arguments string) string {
 var withTheirs = domainConfig(fmt.Sprintf("custom_hostname = %q", theirs))
 
 // prove publishes what the tenant's claim asks its customer for.
-func (w *world) prove(t *testing.T, id tenant.ID, hostname string) {
+func (w *world) prove(t *testing.T, id tenant.ID) {
 	t.Helper()
-	claim, err := w.bindings.ReadClaim(t.Context(), id, hostname)
+	claim, err := w.bindings.ReadClaim(t.Context(), id, theirs)
 	require.NoError(t, err)
-	write(t, w.path("proofs.zone"), fmt.Sprintf("_tenant-challenge.%s. 300 IN CNAME %s.", hostname, claim.Target))
+	write(
+		t,
+		w.path("proofs.zone"),
+		fmt.Sprintf("_tenant-challenge.%s. 300 IN CNAME %s.", theirs, claim.Target),
+	)
 }
 
 func plans(attribute string, want knownvalue.Check) plancheck.PlanCheck {
@@ -59,15 +63,23 @@ func TestAccDomain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
-	w.run(t,
+	w.run(
+		t,
 		acc.TestStep{
 			Config: domainConfig(""),
-			ConfigPlanChecks: planned(plans("active_hostname", text(ours)), plans("usable_hostnames", texts(ours)),
-				plans("verification", text("none")), plans("required_records", texts())),
+			ConfigPlanChecks: planned(
+				plans("active_hostname", text(ours)),
+				plans("usable_hostnames", texts(ours)),
+				plans("verification", text("none")),
+				plans("required_records", texts()),
+			),
 		},
 		acc.TestStep{
-			Config:           domainConfig("ttl = 60"),
-			ConfigPlanChecks: planned(action(domainAddress, plancheck.ResourceActionUpdate), plans("active_hostname", text(ours))),
+			Config: domainConfig("ttl = 60"),
+			ConfigPlanChecks: planned(
+				action(domainAddress, plancheck.ResourceActionUpdate),
+				plans("active_hostname", text(ours)),
+			),
 		},
 		acc.TestStep{
 			PreConfig: func() {
@@ -103,8 +115,11 @@ func TestAccDomain(t *testing.T) {
 			Config:           domainConfig("ttl = 60"),
 			ConfigPlanChecks: planned(action(domainAddress, plancheck.ResourceActionCreate)),
 		},
-		forget(domainAddress, nil),
-		acc.TestStep{Config: domainConfig("ttl = 60"), ConfigPlanChecks: planned(action(domainAddress, plancheck.ResourceActionCreate))},
+		forget(domainAddress),
+		acc.TestStep{
+			Config:           domainConfig("ttl = 60"),
+			ConfigPlanChecks: planned(action(domainAddress, plancheck.ResourceActionCreate)),
+		},
 		acc.TestStep{
 			Config: domainOf("this", "globex", ""), PlanOnly: true,
 			ExpectError: failsWith(tenant.CodeTenantIDChanged, "acme"),
@@ -127,39 +142,62 @@ func TestAccDomain(t *testing.T) {
 func TestAccDomainIsVerifiedByAPlannedChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.run(t,
+	w.run(
+		t,
 		acc.TestStep{Config: domainConfig("")},
 		acc.TestStep{
-			Config:           withTheirs,
-			ConfigPlanChecks: planned(plancheck.ExpectUnknownValue(domainAddress, tfjsonpath.New("usable_hostnames"))),
+			Config: withTheirs,
+			ConfigPlanChecks: planned(
+				plancheck.ExpectUnknownValue(domainAddress, tfjsonpath.New("usable_hostnames")),
+			),
 			ConfigStateChecks: []statecheck.StateCheck{
-				has("verification", text("pending")), has("active_hostname", text(ours)), has("usable_hostnames", texts(ours)),
+				has(
+					"verification",
+					text("pending"),
+				),
+				has("active_hostname", text(ours)),
+				has("usable_hostnames", texts(ours)),
 				has("required_records", knownvalue.ListSizeExact(2)),
 			},
 		},
 		acc.TestStep{
-			PreConfig: func() { w.prove(t, "acme", theirs) },
+			PreConfig: func() { w.prove(t, "acme") },
 			Config:    withTheirs,
-			ConfigPlanChecks: planned(plans("verification", text("verified")), plans("active_hostname", text(theirs)),
-				plans("usable_hostnames", texts(ours, theirs)), plans("required_records", knownvalue.ListSizeExact(2))),
+			ConfigPlanChecks: planned(
+				plans("verification", text("verified")),
+				plans("active_hostname", text(theirs)),
+				plans(
+					"usable_hostnames",
+					texts(ours, theirs),
+				),
+				plans("required_records", knownvalue.ListSizeExact(2)),
+			),
 		},
 		acc.TestStep{PreConfig: func() { write(t, w.path("proofs.zone")) }, Config: withTheirs},
-		forget(domainAddress, nil),
-		acc.TestStep{Config: withTheirs, ConfigStateChecks: []statecheck.StateCheck{has("verification", text("verified"))}},
+		forget(domainAddress),
+		acc.TestStep{
+			Config:            withTheirs,
+			ConfigStateChecks: []statecheck.StateCheck{has("verification", text("verified"))},
+		},
 		acc.TestStep{
 			PreConfig: func() {
 				require.NoError(t, w.bindings.DeleteBinding(t.Context(), "acme", theirs, tenant.NoJournal{}))
 			},
-			Config:           withTheirs,
-			ConfigPlanChecks: planned(action(domainAddress, plancheck.ResourceActionUpdate), plans("verification", text("verified"))),
+			Config: withTheirs,
+			ConfigPlanChecks: planned(
+				action(domainAddress, plancheck.ResourceActionUpdate),
+				plans("verification", text("verified")),
+			),
 		},
 		acc.TestStep{
 			PreConfig: func() {
 				require.NoError(t, w.bindings.DeleteBinding(t.Context(), "acme", theirs, tenant.NoJournal{}))
 				require.NoError(t, w.bindings.GiveUp(t.Context(), "acme", theirs, tenant.NoJournal{}))
 			},
-			Config:            withTheirs,
-			ConfigPlanChecks:  planned(plancheck.ExpectUnknownValue(domainAddress, tfjsonpath.New("verification"))),
+			Config: withTheirs,
+			ConfigPlanChecks: planned(
+				plancheck.ExpectUnknownValue(domainAddress, tfjsonpath.New("verification")),
+			),
 			ConfigStateChecks: []statecheck.StateCheck{has("verification", text("pending"))},
 		},
 		acc.TestStep{
@@ -185,22 +223,33 @@ func TestAccDomainIsVerifiedByAPlannedChange(t *testing.T) {
 func TestAccDomainExpires(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.run(t,
+	w.run(
+		t,
 		acc.TestStep{Config: withTheirs},
-		acc.TestStep{PreConfig: func() { w.pass(71 * time.Hour) }, Config: withTheirs,
-			ConfigStateChecks: []statecheck.StateCheck{has("verification", text("pending"))}},
 		acc.TestStep{
-			PreConfig: func() { w.pass(time.Hour) }, Config: withTheirs,
-			ConfigPlanChecks: planned(plans("verification", text("expired")), plans("active_hostname", text(ours))),
+			PreConfig: func() { w.pass(71 * time.Hour) }, Config: withTheirs,
+			ConfigStateChecks: []statecheck.StateCheck{has("verification", text("pending"))},
 		},
 		acc.TestStep{
-			PreConfig: func() { w.prove(t, "acme", theirs) }, Config: withTheirs,
+			PreConfig: func() { w.pass(time.Hour) },
+			Config:    withTheirs,
+			ConfigPlanChecks: planned(
+				plans("verification", text("expired")),
+				plans("active_hostname", text(ours)),
+			),
+		},
+		acc.TestStep{
+			PreConfig: func() { w.prove(t, "acme") }, Config: withTheirs,
 			ConfigPlanChecks: planned(plans("verification", text("verified"))),
 		},
-		acc.TestStep{Config: domainConfig("custom_hostname = \"late.acme.example\"\nverification_window = \"2h\"")},
 		acc.TestStep{
-			PreConfig:         func() { w.pass(time.Hour) },
-			Config:            domainConfig("custom_hostname = \"late.acme.example\"\nverification_window = \"30m\""),
+			Config: domainConfig("custom_hostname = \"late.acme.example\"\nverification_window = \"2h\""),
+		},
+		acc.TestStep{
+			PreConfig: func() { w.pass(time.Hour) },
+			Config: domainConfig(
+				"custom_hostname = \"late.acme.example\"\nverification_window = \"30m\"",
+			),
 			ConfigStateChecks: []statecheck.StateCheck{has("verification", text("expired"))},
 		},
 	)
@@ -210,7 +259,8 @@ func TestAccDomainRivals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	both := withTheirs + domainOf("rival", "globex", fmt.Sprintf("custom_hostname = %q", theirs))
-	w.run(t,
+	w.run(
+		t,
 		acc.TestStep{Config: withTheirs, Check: func(*terraformState) error {
 			require.Empty(t, w.warned())
 			return nil
@@ -219,9 +269,24 @@ func TestAccDomainRivals(t *testing.T) {
 			require.Contains(t, w.warned(), "is claimed by tenant acme too")
 			return nil
 		}},
-		acc.TestStep{PreConfig: func() { w.prove(t, "globex", theirs) }, Config: domainOf("rival", "globex", fmt.Sprintf("custom_hostname = %q", theirs)) + withTheirs,
-			ExpectError: failsWith(tenant.CodeHostnameTaken, theirs, "globex")},
-		acc.TestStep{Config: domainConfig("") + domainOf("rival", "globex", fmt.Sprintf("custom_hostname = %q", theirs))},
+		acc.TestStep{
+			PreConfig: func() { w.prove(t, "globex") },
+			Config: domainOf(
+				"rival",
+				"globex",
+				fmt.Sprintf("custom_hostname = %q", theirs),
+			) + withTheirs,
+			ExpectError: failsWith(tenant.CodeHostnameTaken, theirs, "globex"),
+		},
+		acc.TestStep{
+			Config: domainConfig(
+				"",
+			) + domainOf(
+				"rival",
+				"globex",
+				fmt.Sprintf("custom_hostname = %q", theirs),
+			),
+		},
 		acc.TestStep{
 			Config: both, PlanOnly: true, ExpectError: failsWith(tenant.CodeHostnameTaken, theirs, "globex"),
 		},
@@ -237,7 +302,14 @@ func TestAccDomainHostnameIsChecked(t *testing.T) {
 			ExpectError: failsWith(tenant.CodeHostnameForbidden),
 		})
 	}
-	w.run(t, acc.TestStep{Config: domainConfig("ttl = 0"), PlanOnly: true, ExpectError: failsWith(tenant.CodeInvalidConfig, "ttl")})
+	w.run(
+		t,
+		acc.TestStep{
+			Config:      domainConfig("ttl = 0"),
+			PlanOnly:    true,
+			ExpectError: failsWith(tenant.CodeInvalidConfig, "ttl"),
+		},
+	)
 }
 
 func TestAccDomainRefusesForeignObjects(t *testing.T) {
@@ -246,14 +318,22 @@ func TestAccDomainRefusesForeignObjects(t *testing.T) {
 	rogue, ctx := w.rogue(t), t.Context()
 	evil := tenant.Record{Name: ours, Type: "A", Values: []string{"192.0.2.1"}, TTL: time.Minute}
 	require.NoError(t, rogue.records.Ensure(ctx, "acme", evil, tenant.NoJournal{}))
-	refused := acc.TestStep{Config: domainConfig(""), PlanOnly: true, ExpectError: failsWith(tenant.CodeForeign, ours)}
+	refused := acc.TestStep{
+		Config:      domainConfig(""),
+		PlanOnly:    true,
+		ExpectError: failsWith(tenant.CodeForeign, ours),
+	}
 	w.run(t, refused)
 	seen, err := rogue.records.Read(ctx, "acme", ours, "A")
 	require.NoError(t, err)
 	require.Equal(t, evil, seen)
 	require.NoError(t, rogue.records.Delete(ctx, "acme", ours, "A", tenant.NoJournal{}))
 
-	_, err = rogue.bindings.EnsureBinding(ctx, tenant.Binding{Hostname: ours, Tenant: "acme"}, tenant.NoJournal{})
+	_, err = rogue.bindings.EnsureBinding(
+		ctx,
+		tenant.Binding{Hostname: ours, Tenant: "acme"},
+		tenant.NoJournal{},
+	)
 	require.NoError(t, err)
 	w.run(t, refused)
 	_, err = rogue.bindings.ReadBinding(ctx, "acme", ours)

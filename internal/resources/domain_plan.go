@@ -43,8 +43,12 @@ func (r *domainResource) ModifyPlan(
 	}
 	r.planUpstream(&plan, prior)
 	r.lookAround(ctx, plan, prior, &resp.Diagnostics)
-	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	if r.backends() == nil && !resp.Plan.Raw.Equal(req.State.Raw) {
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("upstream"), types.StringUnknown())...)
 	}
 }
 
@@ -122,7 +126,7 @@ func (m domainModel) withUsable() domainModel {
 }
 
 // planUpstream plans where the edge sends the traffic. While the provider's configuration is unknown, an existing
-// domain keeps what it has unless its plan changes.
+// domain keeps what it has; if something else of it changes, the upstream is open too.
 func (r *domainResource) planUpstream(plan, prior *domainModel) {
 	switch {
 	case r.backends() != nil && !plan.Plan.IsUnknown():
@@ -202,11 +206,16 @@ func addRivals(diags *diag.Diagnostics, claim tenant.Claim) {
 		return
 	}
 	for _, rival := range claim.Rivals {
-		diags.AddAttributeWarning(path.Root("custom_hostname"),
+		diags.AddAttributeWarning(
+			path.Root("custom_hostname"),
 			fmt.Sprintf("Hostname %s is claimed by tenant %s too", claim.Hostname, rival.Tenant),
-			fmt.Sprintf("The claim of tenant %s is %s. Whoever's proof is seen first gets the hostname; the other is "+
-				"refused then. If one of the two is a mistake, take the custom_hostname out of its configuration.",
-				rival.Tenant, rival.State))
+			fmt.Sprintf(
+				"The claim of tenant %s is %s. Whoever's proof is seen first gets the hostname; the other is "+
+					"refused then. If one of the two is a mistake, take the custom_hostname out of its configuration.",
+				rival.Tenant,
+				rival.State,
+			),
+		)
 	}
 }
 

@@ -50,7 +50,9 @@ func (r *domainResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 				Validators:          []validator.Int64{between{tenant.StepDomain, "ttl", 1, maxTTL}},
 			},
 			"verification_window": schema.StringAttribute{
-				Optional: true, Computed: true, Default: stringdefault.StaticString("72h"),
+				Optional: true,
+				Computed: true,
+				Default:  stringdefault.StaticString("72h"),
 				MarkdownDescription: "How long a proof is waited for before the hostname counts as expired, like `72h` (the " +
 					"default). A later proof still verifies it.",
 				Validators: []validator.String{check(tenant.StepDomain, tenant.CodeInvalidConfig,
@@ -74,7 +76,8 @@ func (r *domainResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 					"counts it as expired.",
 			},
 			"usable_hostnames": schema.ListAttribute{
-				Computed: true, ElementType: types.StringType,
+				Computed:            true,
+				ElementType:         types.StringType,
 				MarkdownDescription: "The hostnames that are proved to be the tenant's: the default one first.",
 			},
 			"active_hostname": schema.StringAttribute{
@@ -86,10 +89,16 @@ func (r *domainResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 				MarkdownDescription: "The DNS records that the customer has to publish for the custom hostname; none without " +
 					"one.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"purpose": schema.StringAttribute{Computed: true, MarkdownDescription: "What the record is for."},
-					"name":    schema.StringAttribute{Computed: true, MarkdownDescription: "Its fully qualified name."},
-					"type":    schema.StringAttribute{Computed: true, MarkdownDescription: "Its type."},
-					"value":   schema.StringAttribute{Computed: true, MarkdownDescription: "Its value."},
+					"purpose": schema.StringAttribute{
+						Computed:            true,
+						MarkdownDescription: "What the record is for.",
+					},
+					"name": schema.StringAttribute{
+						Computed:            true,
+						MarkdownDescription: "Its fully qualified name.",
+					},
+					"type":  schema.StringAttribute{Computed: true, MarkdownDescription: "Its type."},
+					"value": schema.StringAttribute{Computed: true, MarkdownDescription: "Its value."},
 				}},
 			},
 			"upstream": schema.StringAttribute{
@@ -98,12 +107,14 @@ func (r *domainResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 					"plan; empty where the edge has one for all.",
 			},
 			"missing": schema.SetAttribute{
-				Computed: true, ElementType: types.StringType,
+				Computed:    true,
+				ElementType: types.StringType,
 				MarkdownDescription: "What the last refresh missed of the objects that should be there. A plan empties it: the " +
 					"apply makes them again.",
 			},
 			"altered": schema.SetAttribute{
-				Computed: true, ElementType: types.StringType,
+				Computed:    true,
+				ElementType: types.StringType,
 				MarkdownDescription: "Which of our objects the last refresh found changed by somebody else. A plan empties it: " +
 					"the apply puts them right.",
 			},
@@ -113,6 +124,9 @@ func (r *domainResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 
 func requiredRecordType() types.ObjectType {
 	return types.ObjectType{AttrTypes: map[string]attr.Type{
-		"purpose": types.StringType, "name": types.StringType, "type": types.StringType, "value": types.StringType,
+		"purpose": types.StringType,
+		"name":    types.StringType,
+		"type":    types.StringType,
+		"value":   types.StringType,
 	}}
 }

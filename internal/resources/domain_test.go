@@ -25,7 +25,11 @@ func claimed(state tenant.ClaimState) sighting {
 	}
 	return sighting{
 		Domain: tenant.Domain{
-			DefaultHostname: ourHostname, CustomHostname: theirHostname, Claim: claim, TTL: time.Minute, Upstream: "app:80",
+			DefaultHostname: ourHostname,
+			CustomHostname:  theirHostname,
+			Claim:           claim,
+			TTL:             time.Minute,
+			Upstream:        "app:80",
 		},
 		required: tenant.Domains{Target: "edge.app.localhost"}.Required(claim),
 	}
@@ -144,15 +148,22 @@ func TestAProofThatWasSeenIsAPlannedVerification(t *testing.T) {
 		require.Equal(t, textList([]string{ourHostname, theirHostname}), planned.UsableHostnames)
 		require.Equal(t, tenant.ClaimVerified, planned.desired().Verification)
 
-		refreshed, again := second(planned.with(claimed(tenant.ClaimVerified), planned.desired(), requestedAt),
-			claimed(tenant.ClaimVerified), requestedAt)
+		refreshed, again := second(
+			planned.with(claimed(tenant.ClaimVerified), planned.desired(), requestedAt),
+			claimed(tenant.ClaimVerified),
+			requestedAt,
+		)
 		require.Equal(t, refreshed, again)
 	}
 }
 
 func TestAPassedWindowIsAPlannedExpiry(t *testing.T) {
 	t.Parallel()
-	_, planned := second(livingDomain(tenant.ClaimPending), claimed(tenant.ClaimPending), requestedAt.Add(71*time.Hour))
+	_, planned := second(
+		livingDomain(tenant.ClaimPending),
+		claimed(tenant.ClaimPending),
+		requestedAt.Add(71*time.Hour),
+	)
 	require.Equal(t, "pending", planned.Verification.ValueString())
 	refreshed, planned := second(livingDomain(tenant.ClaimPending), claimed(tenant.ClaimPending),
 		requestedAt.Add(72*time.Hour))
@@ -245,7 +256,10 @@ func TestTheUpstreamFollowsThePlan(t *testing.T) {
 
 func TestRivals(t *testing.T) {
 	t.Parallel()
-	claim := tenant.Claim{Hostname: theirHostname, Rivals: []tenant.Rival{{Tenant: "other", State: tenant.ClaimPending}}}
+	claim := tenant.Claim{
+		Hostname: theirHostname,
+		Rivals:   []tenant.Rival{{Tenant: "other", State: tenant.ClaimPending}},
+	}
 	require.NoError(t, takenBy(claim))
 	var diags diag.Diagnostics
 	addRivals(&diags, claim)

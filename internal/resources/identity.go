@@ -51,7 +51,11 @@ func (r *identityResource) Metadata(
 }
 
 // Create makes the identity or adopts the tenant's own. When it fails it leaves no state.
-func (r *identityResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+func (r *identityResource) Create(
+	ctx context.Context,
+	req resource.CreateRequest,
+	resp *resource.CreateResponse,
+) {
 	var plan, config identityModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
@@ -87,7 +91,11 @@ func (r *identityResource) Read(ctx context.Context, req resource.ReadRequest, r
 }
 
 // Update changes what differs and makes again what is missing. When it fails, the state keeps what was reached.
-func (r *identityResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+func (r *identityResource) Update(
+	ctx context.Context,
+	req resource.UpdateRequest,
+	resp *resource.UpdateResponse,
+) {
 	var plan, config, state identityModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
@@ -109,7 +117,11 @@ func (r *identityResource) Update(ctx context.Context, req resource.UpdateReques
 }
 
 // Delete removes the identity. It reads for itself, so it works without a refresh.
-func (r *identityResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+func (r *identityResource) Delete(
+	ctx context.Context,
+	req resource.DeleteRequest,
+	resp *resource.DeleteResponse,
+) {
 	var state identityModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	if resp.Diagnostics.HasError() {

@@ -35,8 +35,11 @@ resource "tenant_identity" "this" {
 func changedIdentity(t *testing.T, w *world, change func(*tenant.IdentitySpec)) {
 	t.Helper()
 	spec := tenant.IdentitySpec{
-		Tenant: "acme", DisplayName: "Acme", RedirectURIs: []string{"https://acme.app.localhost/auth/callback"},
-		Roles: []string{"accountant", "viewer"}, SecretVersion: 1,
+		Tenant:        "acme",
+		DisplayName:   "Acme",
+		RedirectURIs:  []string{"https://acme.app.localhost/auth/callback"},
+		Roles:         []string{"accountant", "viewer"},
+		SecretVersion: 1,
 		Administrator: tenant.Administrator{Email: "ada@acme.example", Name: "Ada"},
 	}
 	change(&spec)
@@ -61,9 +64,17 @@ func TestAccIdentity(t *testing.T) {
 	}
 	w.run(t,
 		acc.TestStep{
-			Config: identityConfig(""), Check: remember,
-			ConfigPlanChecks: planned(plancheck.ExpectKnownValue(identityAddress, tfjsonpath.New("redirect_uris"),
-				knownvalue.SetExact([]knownvalue.Check{text("https://acme.app.localhost/auth/callback")}))),
+			Config: identityConfig(""),
+			Check:  remember,
+			ConfigPlanChecks: planned(
+				plancheck.ExpectKnownValue(
+					identityAddress,
+					tfjsonpath.New("redirect_uris"),
+					knownvalue.SetExact(
+						[]knownvalue.Check{text("https://acme.app.localhost/auth/callback")},
+					),
+				),
+			),
 		},
 		acc.TestStep{
 			PreConfig: func() {
@@ -77,7 +88,11 @@ func TestAccIdentity(t *testing.T) {
 		},
 		acc.TestStep{
 			PreConfig: func() {
-				changedIdentity(t, w, func(spec *tenant.IdentitySpec) { spec.Administrator.Email = "eve@evil.example" })
+				changedIdentity(
+					t,
+					w,
+					func(spec *tenant.IdentitySpec) { spec.Administrator.Email = "eve@evil.example" },
+				)
 			},
 			Config: identityConfig(""), ConfigPlanChecks: update,
 		},
@@ -86,19 +101,29 @@ func TestAccIdentity(t *testing.T) {
 				no := false
 				changedIdentity(t, w, func(spec *tenant.IdentitySpec) { spec.Enabled = &no })
 			},
-			Config: identityConfig(""), ConfigPlanChecks: planned(action(identityAddress, plancheck.ResourceActionNoop)),
+			Config: identityConfig(
+				"",
+			),
+			ConfigPlanChecks: planned(action(identityAddress, plancheck.ResourceActionNoop)),
 		},
-		forget(identityAddress, nil),
+		forget(identityAddress),
 		acc.TestStep{
 			Config: identityConfig(""),
 			ConfigStateChecks: []statecheck.StateCheck{
-				statecheck.ExpectKnownValue(identityAddress, tfjsonpath.New("enabled"), knownvalue.Bool(false)),
+				statecheck.ExpectKnownValue(
+					identityAddress,
+					tfjsonpath.New("enabled"),
+					knownvalue.Bool(false),
+				),
 			},
 		},
 		acc.TestStep{Config: identityConfig("enabled = true"), ConfigPlanChecks: update},
 		acc.TestStep{
 			PreConfig: func() { require.NoError(t, w.identities.Delete(ctx, "acme", tenant.NoJournal{})) },
-			Config:    identityConfig(""), ConfigPlanChecks: planned(action(identityAddress, plancheck.ResourceActionCreate)),
+			Config: identityConfig(
+				"",
+			),
+			ConfigPlanChecks: planned(action(identityAddress, plancheck.ResourceActionCreate)),
 		},
 		acc.TestStep{
 			Config:           identityConfig("redirect_path = \"/cb\""),
@@ -141,18 +166,31 @@ func TestAccIdentitySecret(t *testing.T) {
 			PreConfig: func() {
 				changedIdentity(t, w, func(spec *tenant.IdentitySpec) { spec.SecretVersion = 2 })
 			},
-			Config: identityConfig("secret_version = 2"), ConfigPlanChecks: rotated, ConfigStateChecks: secret("k1", 2),
+			Config: identityConfig(
+				"secret_version = 2",
+			),
+			ConfigPlanChecks:  rotated,
+			ConfigStateChecks: secret("k1", 2),
 		},
 		acc.TestStep{
-			Config: identityConfig("secret_version = 3"), ConfigPlanChecks: rotated, ConfigStateChecks: secret("k1", 3),
+			Config: identityConfig(
+				"secret_version = 3",
+			),
+			ConfigPlanChecks:  rotated,
+			ConfigStateChecks: secret("k1", 3),
 		},
 		acc.TestStep{
 			Config: identityConfig("secret_version = 2"), PlanOnly: true,
 			ExpectError: failsWith(tenant.CodeInvalidConfig, "secret_version"),
 		},
 		acc.TestStep{
-			PreConfig: rekey(k2, k1), Config: identityConfig("secret_version = 3"), ConfigStateChecks: secret("k1", 3),
-			ConfigPlanChecks: planned(action(identityAddress, plancheck.ResourceActionNoop)),
+			PreConfig: rekey(
+				k2,
+				k1,
+			),
+			Config:            identityConfig("secret_version = 3"),
+			ConfigStateChecks: secret("k1", 3),
+			ConfigPlanChecks:  planned(action(identityAddress, plancheck.ResourceActionNoop)),
 		},
 		acc.TestStep{
 			PreConfig: rekey(k2), Config: identityConfig("secret_version = 3"), PlanOnly: true,
@@ -172,7 +210,14 @@ func TestAccIdentityRefusesAForeignOne(t *testing.T) {
 	changedIdentity(t, rogue, func(*tenant.IdentitySpec) {})
 	before, err := rogue.identities.Read(t.Context(), "acme")
 	require.NoError(t, err)
-	w.run(t, acc.TestStep{Config: identityConfig(""), PlanOnly: true, ExpectError: failsWith(tenant.CodeForeign, "acme")})
+	w.run(
+		t,
+		acc.TestStep{
+			Config:      identityConfig(""),
+			PlanOnly:    true,
+			ExpectError: failsWith(tenant.CodeForeign, "acme"),
+		},
+	)
 	after, err := rogue.identities.Read(t.Context(), "acme")
 	require.NoError(t, err)
 	require.Equal(t, before, after)
@@ -188,11 +233,18 @@ func TestAccIdentityFailedCreateLeavesNoState(t *testing.T) {
 	}
 	_, err := rogue.identities.Ensure(t.Context(), spec, tenant.NoJournal{})
 	require.NoError(t, err)
-	w.run(t,
-		acc.TestStep{Config: identityConfig(""), ExpectError: failsWith(tenant.CodeForeign, "ada@acme.example")},
+	w.run(
+		t,
+		acc.TestStep{
+			Config:      identityConfig(""),
+			ExpectError: failsWith(tenant.CodeForeign, "ada@acme.example"),
+		},
 		acc.TestStep{
 			PreConfig: func() { require.NoError(t, rogue.identities.Delete(t.Context(), "globex", tenant.NoJournal{})) },
-			Config:    identityConfig(""), ConfigPlanChecks: planned(action(identityAddress, plancheck.ResourceActionCreate)),
+			Config: identityConfig(
+				"",
+			),
+			ConfigPlanChecks: planned(action(identityAddress, plancheck.ResourceActionCreate)),
 		},
 	)
 }

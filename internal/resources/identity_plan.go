@@ -47,14 +47,15 @@ func (r *identityResource) ModifyPlan(
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if prior != nil && !resp.Plan.Raw.Equal(req.State.Raw) && r.hasNewKey(*prior) {
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("secret"), types.ObjectUnknown(secretType()))...)
+		resp.Diagnostics.Append(
+			resp.Plan.SetAttribute(ctx, path.Root("secret"), types.ObjectUnknown(secretType()))...)
 	}
 }
 
-// hasNewKey reports whether another key than that of the state's secret is current. That alone is no reason for a
+// hasNewKey reports whether another key than that of the state's secret is current, or may be. That alone is no reason for a
 // change, but a system may derive the secret with it at the next one.
 func (r *identityResource) hasNewKey(prior identityModel) bool {
-	return r.backends() != nil &&
+	return r.backends() == nil ||
 		textOf(prior.Secret, "key_id").ValueString() != r.backends().Keyring.CurrentKeyID()
 }
 
@@ -102,7 +103,8 @@ func (m identityModel) after(prior identityModel) identityModel {
 // redirects are the redirect URIs for the hostnames, unknown as long as one of them is.
 func (m identityModel) redirects() types.Set {
 	hostnames := stringsOf(m.Hostnames.Elements())
-	if m.Hostnames.IsUnknown() || m.RedirectPath.IsUnknown() || len(hostnames) != len(m.Hostnames.Elements()) {
+	if m.Hostnames.IsUnknown() || m.RedirectPath.IsUnknown() ||
+		len(hostnames) != len(m.Hostnames.Elements()) {
 		return types.SetUnknown(types.StringType)
 	}
 	uris := make([]string, 0, len(hostnames))
@@ -126,16 +128,25 @@ func (r *identityResource) lookForForeign(ctx context.Context, plan identityMode
 // may be known to those it was taken from.
 func (r *identityResource) checkSecret(plan, prior identityModel, diags *diag.Diagnostics) {
 	if plan.SecretVersion.ValueInt64() < prior.SecretVersion.ValueInt64() && !plan.SecretVersion.IsUnknown() {
-		addAttributeError(diags, path.Root("secret_version"), tenant.StepIdentity, tenant.Fail(tenant.CodeInvalidConfig,
-			"lowering the secret_version of tenant "+prior.TenantID.ValueString(),
-			fmt.Errorf("it is %d, and can only be raised", prior.SecretVersion.ValueInt64())))
+		addAttributeError(
+			diags,
+			path.Root("secret_version"),
+			tenant.StepIdentity,
+			tenant.Fail(tenant.CodeInvalidConfig,
+				"lowering the secret_version of tenant "+prior.TenantID.ValueString(),
+				fmt.Errorf("it is %d, and can only be raised", prior.SecretVersion.ValueInt64())),
+		)
 	}
 	keyID := textOf(prior.Secret, "key_id")
 	if r.backends() == nil || !known(keyID) {
 		return
 	}
 	_, err := r.backends().Keyring.Derive(tenant.SecretRef{
-		Tenant: tenant.ID(prior.TenantID.ValueString()), Purpose: tenant.ApplicationSecret, KeyID: keyID.ValueString(),
+		Tenant: tenant.ID(
+			prior.TenantID.ValueString(),
+		),
+		Purpose: tenant.ApplicationSecret,
+		KeyID:   keyID.ValueString(),
 	})
 	if err != nil {
 		addAttributeError(diags, path.Root("secret"), tenant.StepIdentity, tenant.Fail(tenant.CodeUnknownKey,

@@ -23,7 +23,11 @@ import (
 )
 
 // Schema describes the resource.
-func (r *identityResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (r *identityResource) Schema(
+	_ context.Context,
+	_ resource.SchemaRequest,
+	resp *resource.SchemaResponse,
+) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The tenant's organization, application, roles and first administrator. The administrator is " +
 			"created, but told nothing.",
@@ -35,19 +39,25 @@ func (r *identityResource) Schema(_ context.Context, _ resource.SchemaRequest, r
 				Validators: []validator.String{identityCheck("display_name", checkNotBlank)},
 			},
 			"hostnames": schema.ListAttribute{
-				Required: true, ElementType: types.StringType,
+				Required:    true,
+				ElementType: types.StringType,
 				MarkdownDescription: "The hostnames that people may sign in from: `usable_hostnames` of the tenant's domain. " +
 					"A hostname that is not proved to be the tenant's must not be among them.",
 				Validators: []validator.List{listvalidator.SizeAtLeast(1)},
 			},
 			"redirect_path": schema.StringAttribute{
-				Optional: true, Computed: true, Default: stringdefault.StaticString("/auth/callback"),
+				Optional: true,
+				Computed: true,
+				Default:  stringdefault.StaticString("/auth/callback"),
 				MarkdownDescription: "The path, on each hostname, that people come back to after signing in. Defaults to " +
 					"`/auth/callback`.",
 				Validators: []validator.String{identityCheck("redirect_path", checkRedirectPath)},
 			},
 			"roles": schema.SetAttribute{
-				Optional: true, Computed: true, ElementType: types.StringType, Default: setdefault.StaticValue(textSet(nil)),
+				Optional:            true,
+				Computed:            true,
+				ElementType:         types.StringType,
+				Default:             setdefault.StaticValue(textSet(nil)),
 				MarkdownDescription: "The roles that the tenant's people can have. Left out, there are none.",
 			},
 			"administrator": schema.SingleNestedAttribute{
@@ -64,31 +74,51 @@ func (r *identityResource) Schema(_ context.Context, _ resource.SchemaRequest, r
 				},
 			},
 			"enabled": schema.BoolAttribute{
-				Optional: true, Computed: true,
+				Optional:            true,
+				Computed:            true,
 				MarkdownDescription: "Whether people can sign in. Left out, it stays as it is; a new identity is enabled.",
 			},
 			"secret_version": schema.Int64Attribute{
-				Optional: true, Computed: true, Default: int64default.StaticInt64(1),
+				Optional: true,
+				Computed: true,
+				Default:  int64default.StaticInt64(1),
 				MarkdownDescription: "Raised to give the application a new secret, derived with the provider's current key. A " +
 					"new current key alone plans nothing; the identity's next change may use it. Defaults to 1.",
-				Validators: []validator.Int64{between{tenant.StepIdentity, "secret_version", 1, math.MaxInt32}},
+				Validators: []validator.Int64{
+					between{tenant.StepIdentity, "secret_version", 1, math.MaxInt32},
+				},
 			},
-			"organization_id":  schema.StringAttribute{Computed: true, MarkdownDescription: "The organization's id."},
-			"application_id":   schema.StringAttribute{Computed: true, MarkdownDescription: "The application's id."},
-			"client_id":        schema.StringAttribute{Computed: true, MarkdownDescription: "The application's OAuth client id."},
-			"administrator_id": schema.StringAttribute{Computed: true, MarkdownDescription: "The administrator's user id."},
+			"organization_id": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "The organization's id.",
+			},
+			"application_id": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "The application's id.",
+			},
+			"client_id": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "The application's OAuth client id.",
+			},
+			"administrator_id": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "The administrator's user id.",
+			},
 			"redirect_uris": schema.SetAttribute{
-				Computed: true, ElementType: types.StringType,
+				Computed:            true,
+				ElementType:         types.StringType,
 				MarkdownDescription: "The redirect URIs of the application: `redirect_path` on each of `hostnames`.",
 			},
 			"secret": secretAttribute(),
 			"missing": schema.SetAttribute{
-				Computed: true, ElementType: types.StringType,
+				Computed:    true,
+				ElementType: types.StringType,
 				MarkdownDescription: "Which parts of the identity the last refresh missed. A plan empties it: the apply makes " +
 					"them again.",
 			},
 			"altered": schema.SetAttribute{
-				Computed: true, ElementType: types.StringType,
+				Computed:    true,
+				ElementType: types.StringType,
 				MarkdownDescription: "Which parts the last refresh found replaced by somebody else. A plan empties it: the apply " +
 					"puts them right.",
 			},
@@ -101,9 +131,15 @@ func secretAttribute() schema.SingleNestedAttribute {
 		Computed:            true,
 		MarkdownDescription: "What there is to know of the application's secret without knowing it.",
 		Attributes: map[string]schema.Attribute{
-			"key_id":      schema.StringAttribute{Computed: true, MarkdownDescription: "The key it is derived with."},
-			"version":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Its version."},
-			"fingerprint": schema.StringAttribute{Computed: true, MarkdownDescription: "The first 16 digits of its SHA-256."},
+			"key_id": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "The key it is derived with.",
+			},
+			"version": schema.Int64Attribute{Computed: true, MarkdownDescription: "Its version."},
+			"fingerprint": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "The first 16 digits of its SHA-256.",
+			},
 		},
 	}
 }

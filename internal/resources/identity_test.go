@@ -14,20 +14,37 @@ import (
 
 func madeIdentity() tenant.Identity {
 	return tenant.Identity{
-		OrganizationID: "o1", ApplicationID: "a1", ClientID: "c1", AdministratorID: "u1", DisplayName: "Acme",
-		RedirectURIs: []string{"https://acme.app.localhost/auth/callback"}, Roles: []string{"admin", "viewer"},
-		Administrator: tenant.Administrator{Email: "ada@acme.example", Name: "Ada"}, Enabled: true,
-		Secret: tenant.SecretState{KeyID: "k1", Version: 1, Fingerprint: "f1"},
+		OrganizationID:  "o1",
+		ApplicationID:   "a1",
+		ClientID:        "c1",
+		AdministratorID: "u1",
+		DisplayName:     "Acme",
+		RedirectURIs: []string{
+			"https://acme.app.localhost/auth/callback",
+		},
+		Roles:         []string{"admin", "viewer"},
+		Administrator: tenant.Administrator{Email: "ada@acme.example", Name: "Ada"},
+		Enabled:       true,
+		Secret:        tenant.SecretState{KeyID: "k1", Version: 1, Fingerprint: "f1"},
 	}
 }
 
 func wantedIdentity() identityModel {
 	return identityModel{
-		TenantID: types.StringValue("acme"), DisplayName: types.StringValue("Acme"),
-		Hostnames: textList([]string{"acme.app.localhost"}), RedirectPath: types.StringValue("/auth/callback"),
-		Roles: textSet([]string{"viewer", "admin"}), SecretVersion: types.Int64Value(1), Enabled: types.BoolNull(),
+		TenantID:    types.StringValue("acme"),
+		DisplayName: types.StringValue("Acme"),
+		Hostnames: textList(
+			[]string{"acme.app.localhost"},
+		),
+		RedirectPath: types.StringValue("/auth/callback"),
+		Roles: textSet(
+			[]string{"viewer", "admin"},
+		),
+		SecretVersion: types.Int64Value(1),
+		Enabled:       types.BoolNull(),
 		Administrator: administratorValue(tenant.Administrator{}, madeIdentity().Administrator),
-		Missing:       textSet(nil), Altered: textSet(nil),
+		Missing:       textSet(nil),
+		Altered:       textSet(nil),
 	}
 }
 
@@ -80,16 +97,20 @@ func TestDriftOfAnIdentityIsAPlannedChange(t *testing.T) {
 		drift   func(*tenant.Identity)
 		unknown func(identityModel) []attr.Value
 	}{
-		"name":     {drift: func(i *tenant.Identity) { i.DisplayName = "Evil" }},
-		"role":     {drift: func(i *tenant.Identity) { i.Roles = []string{"admin"} }},
-		"redirect": {drift: func(i *tenant.Identity) { i.RedirectURIs = append(i.RedirectURIs, "https://evil.example/x") }},
-		"person":   {drift: func(i *tenant.Identity) { i.Administrator.Name = "Eve" }},
+		"name": {drift: func(i *tenant.Identity) { i.DisplayName = "Evil" }},
+		"role": {drift: func(i *tenant.Identity) { i.Roles = []string{"admin"} }},
+		"redirect": {
+			drift: func(i *tenant.Identity) { i.RedirectURIs = append(i.RedirectURIs, "https://evil.example/x") },
+		},
+		"person": {drift: func(i *tenant.Identity) { i.Administrator.Name = "Eve" }},
 		"membership": {
 			drift: func(i *tenant.Identity) { i.Missing = []string{"membership"} },
 		},
 		"administrator": {
 			drift: func(i *tenant.Identity) {
-				i.Missing, i.AdministratorID, i.Administrator = []string{"administrator"}, "", tenant.Administrator{}
+				i.Missing, i.AdministratorID, i.Administrator = []string{
+					"administrator",
+				}, "", tenant.Administrator{}
 			},
 			unknown: func(m identityModel) []attr.Value { return []attr.Value{m.AdministratorID} },
 		},
@@ -164,7 +185,10 @@ func TestALowerCasedAddressIsNoDrift(t *testing.T) {
 
 func TestTheStatesSecretCanBeDerived(t *testing.T) {
 	t.Parallel()
-	ring, err := tenant.NewKeyring("test", []tenant.Key{{ID: "k2", Secret: bytes.Repeat([]byte{1}, tenant.MinKeyLen)}})
+	ring, err := tenant.NewKeyring(
+		"test",
+		[]tenant.Key{{ID: "k2", Secret: bytes.Repeat([]byte{1}, tenant.MinKeyLen)}},
+	)
 	require.NoError(t, err)
 	r := &identityResource{configured{&Meta{Backends: &tenant.Backends{Keyring: ring}}}}
 	var diags diag.Diagnostics

@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -66,10 +67,8 @@ func (r rule) ValidateString(_ context.Context, req validator.StringRequest, res
 // oneOf returns a validator for an attribute that knows a few words only.
 func oneOf(step tenant.Step, attribute string, words ...string) validator.String {
 	return check(step, tenant.CodeInvalidConfig, "checking "+attribute, func(s string) error {
-		for _, word := range words {
-			if s == word {
-				return nil
-			}
+		if slices.Contains(words, s) {
+			return nil
 		}
 		return fmt.Errorf("%s is %q; it can be one of %q", attribute, s, words)
 	})
@@ -137,8 +136,12 @@ func addLookup(diags *diag.Diagnostics, step tenant.Step, err error) {
 		addError(diags, step, err)
 		return
 	}
-	diags.AddWarning(sentence(failure.Doing),
-		why(failure)+"\n\nThe plan goes on without it: whether something is in the way shows when it is applied.")
+	diags.AddWarning(
+		sentence(failure.Doing),
+		why(
+			failure,
+		)+"\n\nThe plan goes on without it: whether something is in the way shows when it is applied.",
+	)
 }
 
 // known reports whether all of the texts are known and not null.

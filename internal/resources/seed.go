@@ -34,12 +34,20 @@ type seedModel struct {
 }
 
 // Metadata names the resource.
-func (r *seedResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+func (r *seedResource) Metadata(
+	_ context.Context,
+	req resource.MetadataRequest,
+	resp *resource.MetadataResponse,
+) {
 	resp.TypeName = req.ProviderTypeName + "_seed"
 }
 
 // Create writes the seed, or goes on with the tenant's own. When it fails it leaves no state, and no row.
-func (r *seedResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+func (r *seedResource) Create(
+	ctx context.Context,
+	req resource.CreateRequest,
+	resp *resource.CreateResponse,
+) {
 	var plan seedModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.HasError() {
@@ -97,7 +105,11 @@ func (r *seedResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 }
 
 // Update writes the seed as it is now, all of it or nothing: when it fails, the state stays as it was.
-func (r *seedResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+func (r *seedResource) Update(
+	ctx context.Context,
+	req resource.UpdateRequest,
+	resp *resource.UpdateResponse,
+) {
 	var plan seedModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.HasError() {
@@ -112,7 +124,11 @@ func (r *seedResource) Update(ctx context.Context, req resource.UpdateRequest, r
 }
 
 // Delete forgets the seed. It reads for itself, so it works without a refresh; a database that is gone took it along.
-func (r *seedResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+func (r *seedResource) Delete(
+	ctx context.Context,
+	req resource.DeleteRequest,
+	resp *resource.DeleteResponse,
+) {
 	var state seedModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	if resp.Diagnostics.HasError() {
@@ -138,7 +154,11 @@ func (m seedModel) place() tenant.Place {
 // desired is what the model, wholly known, wants the seed to be.
 func (m seedModel) desired() tenant.SeedSpec {
 	spec := tenant.SeedSpec{
-		Tenant: tenant.ID(m.TenantID.ValueString()), Place: m.place(), OnEdit: tenant.OnEdit(m.OnEdit.ValueString()),
+		Tenant: tenant.ID(
+			m.TenantID.ValueString(),
+		),
+		Place:  m.place(),
+		OnEdit: tenant.OnEdit(m.OnEdit.ValueString()),
 	}
 	for _, element := range m.Tables.Elements() {
 		table, ok := element.(types.Object)
@@ -150,7 +170,12 @@ func (m seedModel) desired() tenant.SeedSpec {
 			rows = append(rows, rowOf(row))
 		}
 		spec.Tables = append(spec.Tables, tenant.SeedTable{
-			Name: textOf(table, "name").ValueString(), Key: stringsOf(listOf(table, "key").Elements()), Rows: rows,
+			Name: textOf(
+				table,
+				"name",
+			).ValueString(),
+			Key:  stringsOf(listOf(table, "key").Elements()),
+			Rows: rows,
 		})
 	}
 	return spec

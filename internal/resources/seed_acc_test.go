@@ -38,7 +38,11 @@ resource "tenant_seed" "this" {
 func seeded(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
-	w.migration(t, "00001_accounts.sql", "CREATE TABLE accounts (code TEXT PRIMARY KEY, name TEXT NOT NULL, note TEXT)")
+	w.migration(
+		t,
+		"00001_accounts.sql",
+		"CREATE TABLE accounts (code TEXT PRIMARY KEY, name TEXT NOT NULL, note TEXT)",
+	)
 	return w
 }
 
@@ -57,7 +61,10 @@ func (w *world) name(t *testing.T, code string) string {
 	db, err := sql.Open("sqlite", w.path("databases/"+databaseName+".db"))
 	require.NoError(t, err)
 	var name string
-	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT name FROM accounts WHERE code = ?", code).Scan(&name))
+	require.NoError(
+		t,
+		db.QueryRowContext(t.Context(), "SELECT name FROM accounts WHERE code = ?", code).Scan(&name),
+	)
 	require.NoError(t, db.Close())
 	return name
 }
@@ -91,7 +98,10 @@ func TestAccSeed(t *testing.T) {
 			ExpectError: failsWith(tenant.CodeSeedEdited, "accounts[code=1000]: name"),
 		},
 		acc.TestStep{
-			Config:           seedConfig("keep", twoAccounts+`, { code = "3000", name = "Sales", note = null }`),
+			Config: seedConfig(
+				"keep",
+				twoAccounts+`, { code = "3000", name = "Sales", note = null }`,
+			),
 			ConfigPlanChecks: planned(action(seedAddress, plancheck.ResourceActionUpdate)),
 			Check: func(*terraformState) error {
 				require.Equal(t, "Petty cash", w.name(t, "1000"))
@@ -101,8 +111,13 @@ func TestAccSeed(t *testing.T) {
 			ConfigStateChecks: edited("accounts[code=1000]: name"),
 		},
 		acc.TestStep{
-			Config:           seedConfig("restore", twoAccounts+`, { code = "3000", name = "Sales", note = null }`),
-			ConfigPlanChecks: planned(plancheck.ExpectKnownValue(seedAddress, tfjsonpath.New("edited_rows"), texts())),
+			Config: seedConfig(
+				"restore",
+				twoAccounts+`, { code = "3000", name = "Sales", note = null }`,
+			),
+			ConfigPlanChecks: planned(
+				plancheck.ExpectKnownValue(seedAddress, tfjsonpath.New("edited_rows"), texts()),
+			),
 			Check: func(*terraformState) error {
 				require.Equal(t, "Cash", w.name(t, "1000"))
 				return nil
@@ -112,7 +127,7 @@ func TestAccSeed(t *testing.T) {
 			Config:            seedConfig("restore", `{ code = "2000", name = "Debt", note = "old" }`),
 			ConfigStateChecks: edited(),
 		},
-		forget(seedAddress, nil),
+		forget(seedAddress),
 	)
 }
 
@@ -121,16 +136,9 @@ func TestAccSeedIsAdoptedAndDisappears(t *testing.T) {
 	w := seeded(t)
 	config := seedConfig("keep", twoAccounts)
 	create := planned(action(seedAddress, plancheck.ResourceActionCreate))
-	dropped := `removed {
-  from = tenant_seed.this
-  lifecycle {
-    destroy = false
-  }
-}
-`
 	w.run(t,
 		acc.TestStep{Config: config},
-		acc.TestStep{Config: databaseConfig(`plan = "pro"`) + dropped},
+		acc.TestStep{Config: databaseConfig(`plan = "pro"`) + forgotten(seedAddress)},
 		acc.TestStep{
 			PreConfig: func() { w.edit(t, "DELETE FROM accounts WHERE code = '2000'") },
 			Config:    config, ConfigPlanChecks: create,
@@ -138,13 +146,19 @@ func TestAccSeedIsAdoptedAndDisappears(t *testing.T) {
 		},
 		acc.TestStep{
 			PreConfig: func() {
-				require.NoError(t, w.databases.Seeds().Delete(t.Context(), "acme", embeddedPlace, tenant.NoJournal{}))
+				require.NoError(
+					t,
+					w.databases.Seeds().Delete(t.Context(), "acme", embeddedPlace, tenant.NoJournal{}),
+				)
 			},
 			Config: config, ConfigPlanChecks: create, ConfigStateChecks: edited(),
 		},
 		acc.TestStep{
 			PreConfig: func() {
-				require.NoError(t, w.databases.Delete(t.Context(), "acme", embeddedPlace, tenant.Drop, tenant.NoJournal{}))
+				require.NoError(
+					t,
+					w.databases.Delete(t.Context(), "acme", embeddedPlace, tenant.Drop, tenant.NoJournal{}),
+				)
 			},
 			Config: config, ConfigPlanChecks: create,
 		},
@@ -177,15 +191,32 @@ func TestAccSeedIsChecked(t *testing.T) {
 		`{ code = "1", name = "a" }, { code = "1", name = "b" }`, `{ name = "a" }`, `{ code = null, name = "a" }`,
 	} {
 		w.run(t, acc.TestStep{
-			Config: seedConfig("keep", rows), PlanOnly: true, ExpectError: failsWith(tenant.CodeSeedInvalid, "accounts"),
+			Config: seedConfig(
+				"keep",
+				rows,
+			),
+			PlanOnly:    true,
+			ExpectError: failsWith(tenant.CodeSeedInvalid, "accounts"),
 		})
 	}
-	w.run(t,
-		acc.TestStep{Config: seedConfig("keep", `{ code = "1", nonsense = "a" }`), ExpectError: failsWith(tenant.CodeSeedInvalid, "nonsense")},
+	w.run(
+		t,
 		acc.TestStep{
-			Config: seedConfig("keep", twoAccounts), ConfigPlanChecks: planned(action(seedAddress, plancheck.ResourceActionCreate)),
+			Config:      seedConfig("keep", `{ code = "1", nonsense = "a" }`),
+			ExpectError: failsWith(tenant.CodeSeedInvalid, "nonsense"),
+		},
+		acc.TestStep{
+			Config: seedConfig(
+				"keep",
+				twoAccounts,
+			),
+			ConfigPlanChecks: planned(action(seedAddress, plancheck.ResourceActionCreate)),
 			ConfigStateChecks: []statecheck.StateCheck{
-				statecheck.ExpectKnownValue(seedAddress, tfjsonpath.New("kept_rows"), knownvalue.ListSizeExact(0)),
+				statecheck.ExpectKnownValue(
+					seedAddress,
+					tfjsonpath.New("kept_rows"),
+					knownvalue.ListSizeExact(0),
+				),
 			},
 		},
 	)

@@ -51,7 +51,11 @@ func (r *seedResource) ModifyPlan(
 	checkTables(plan.Tables, &resp.Diagnostics)
 	if prior == nil {
 		plan.ID = plan.TenantID
-		plan.EditedRows, plan.KeptRows = types.ListUnknown(types.StringType), types.ListUnknown(types.StringType)
+		plan.EditedRows, plan.KeptRows = types.ListUnknown(
+			types.StringType,
+		), types.ListUnknown(
+			types.StringType,
+		)
 		r.lookForOwn(ctx, plan, &resp.Diagnostics)
 	} else if keepsTenant(&resp.Diagnostics, tenant.StepSeed, prior.TenantID, plan.TenantID) {
 		addAttributeError(&resp.Diagnostics, path.Root("database"), tenant.StepSeed, plan.staysIn(*prior))
@@ -85,8 +89,16 @@ func (m seedModel) staysIn(prior seedModel) error {
 	for _, name := range []string{"pool", "isolation", "name"} {
 		was, is := textOf(prior.Database, name), textOf(m.Database, name)
 		if known(is) && !is.Equal(was) {
-			return tenant.Fail(tenant.CodePlacementChange, "moving the seed of tenant "+prior.TenantID.ValueString(),
-				fmt.Errorf("its database has the %s %q; %q is wanted", name, was.ValueString(), is.ValueString()))
+			return tenant.Fail(
+				tenant.CodePlacementChange,
+				"moving the seed of tenant "+prior.TenantID.ValueString(),
+				fmt.Errorf(
+					"its database has the %s %q; %q is wanted",
+					name,
+					was.ValueString(),
+					is.ValueString(),
+				),
+			)
 		}
 	}
 	return nil
@@ -95,7 +107,11 @@ func (m seedModel) staysIn(prior seedModel) error {
 // lookForOwn looks for a seed that the database has already: a foreign one is refused, the edits of our own are
 // answered before anything is written.
 func (r *seedResource) lookForOwn(ctx context.Context, plan seedModel, diags *diag.Diagnostics) {
-	place := []types.String{textOf(plan.Database, "pool"), textOf(plan.Database, "isolation"), textOf(plan.Database, "name")}
+	place := []types.String{
+		textOf(plan.Database, "pool"),
+		textOf(plan.Database, "isolation"),
+		textOf(plan.Database, "name"),
+	}
 	if r.backends() == nil || !known(plan.TenantID) || !known(place...) {
 		return
 	}
@@ -120,8 +136,10 @@ func answerEdits(diags *diag.Diagnostics, plan seedModel, edits types.List) {
 			tenant.Fail(tenant.CodeSeedEdited, doing, errors.New(named(edited))))
 	}
 	if plan.OnEdit.ValueString() == string(tenant.KeepEdits) {
-		diags.AddWarning(fmt.Sprintf("Seeded rows of tenant %s were edited and are kept", plan.TenantID.ValueString()),
-			named(edited)+"\n\nThey stay as they are because on_edit is \"keep\".")
+		diags.AddWarning(
+			fmt.Sprintf("Seeded rows of tenant %s were edited and are kept", plan.TenantID.ValueString()),
+			named(edited)+"\n\nThey stay as they are because on_edit is \"keep\".",
+		)
 	}
 }
 
@@ -143,7 +161,12 @@ func checkTables(tables types.List, diags *diag.Diagnostics) {
 		at := path.Root("tables").AtListIndex(i)
 		if name := textOf(table, "name"); known(name) {
 			if names[name.ValueString()] {
-				refuse(diags, at.AtName("name"), name.ValueString(), errors.New("the seed has this table twice"))
+				refuse(
+					diags,
+					at.AtName("name"),
+					name.ValueString(),
+					errors.New("the seed has this table twice"),
+				)
 			}
 			names[name.ValueString()] = true
 		}

@@ -25,9 +25,15 @@ func (r *seedResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 				Required:            true,
 				MarkdownDescription: "Where the rows go: `pool`, `isolation` and `name` of the tenant's `tenant_database`.",
 				Attributes: map[string]schema.Attribute{
-					"pool":      schema.StringAttribute{Required: true, MarkdownDescription: "The pool."},
-					"isolation": schema.StringAttribute{Required: true, MarkdownDescription: "The isolation."},
-					"name":      schema.StringAttribute{Required: true, MarkdownDescription: "The database or schema."},
+					"pool": schema.StringAttribute{Required: true, MarkdownDescription: "The pool."},
+					"isolation": schema.StringAttribute{
+						Required:            true,
+						MarkdownDescription: "The isolation.",
+					},
+					"name": schema.StringAttribute{
+						Required:            true,
+						MarkdownDescription: "The database or schema.",
+					},
 				},
 			},
 			"tables": schema.ListNestedAttribute{
@@ -42,24 +48,29 @@ func (r *seedResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 						Validators:          []validator.List{listvalidator.SizeAtLeast(1)},
 					},
 					"rows": schema.ListAttribute{
-						Required: true, ElementType: rowType(),
+						Required:            true,
+						ElementType:         rowType(),
 						MarkdownDescription: "The rows: column to value, as the database reads its text form; `null` is NULL.",
 					},
 				}},
 			},
 			"on_edit": schema.StringAttribute{
-				Optional: true, Computed: true, Default: stringdefault.StaticString(string(tenant.KeepEdits)),
+				Optional: true,
+				Computed: true,
+				Default:  stringdefault.StaticString(string(tenant.KeepEdits)),
 				Validators: []validator.String{oneOf(tenant.StepSeed, "on_edit",
 					string(tenant.KeepEdits), string(tenant.RestoreEdits), string(tenant.RefuseEdits))},
 				MarkdownDescription: "What becomes of seeded rows that somebody has edited: `keep` (the default) leaves them and " +
 					"warns, `restore` plans to put the seed's values back, `error` refuses to plan.",
 			},
 			"edited_rows": schema.ListAttribute{
-				Computed: true, ElementType: types.StringType,
+				Computed:            true,
+				ElementType:         types.StringType,
 				MarkdownDescription: "The seeded rows that were edited or deleted since, with the changed columns.",
 			},
 			"kept_rows": schema.ListAttribute{
-				Computed: true, ElementType: types.StringType,
+				Computed:            true,
+				ElementType:         types.StringType,
 				MarkdownDescription: "Rows that the seed no longer has, kept because they were edited or are referenced.",
 			},
 		},

@@ -14,7 +14,9 @@ import (
 
 func tableType() map[string]attr.Type {
 	return map[string]attr.Type{
-		"name": types.StringType, "key": types.ListType{ElemType: types.StringType}, "rows": types.ListType{ElemType: rowType()},
+		"name": types.StringType,
+		"key":  types.ListType{ElemType: types.StringType},
+		"rows": types.ListType{ElemType: rowType()},
 	}
 }
 
@@ -36,22 +38,41 @@ func tables(tables ...attr.Value) types.List {
 
 func place(pool, name string) types.Object {
 	return types.ObjectValueMust(
-		map[string]attr.Type{"pool": types.StringType, "isolation": types.StringType, "name": types.StringType},
+		map[string]attr.Type{
+			"pool":      types.StringType,
+			"isolation": types.StringType,
+			"name":      types.StringType,
+		},
 		map[string]attr.Value{
-			"pool": types.StringValue(pool), "isolation": types.StringValue("schema"), "name": types.StringValue(name),
-		})
+			"pool": types.StringValue(
+				pool,
+			),
+			"isolation": types.StringValue("schema"),
+			"name":      types.StringValue(name),
+		},
+	)
 }
 
 func wantedSeed(onEdit tenant.OnEdit) seedModel {
 	return seedModel{
-		TenantID: types.StringValue("acme"), Database: place("a", "acme"), OnEdit: types.StringValue(string(onEdit)),
-		Tables: tables(table("accounts", []string{"code"}, account("1000", "Cash"), account("2000", "Debt"))),
+		TenantID: types.StringValue(
+			"acme",
+		),
+		Database: place("a", "acme"),
+		OnEdit:   types.StringValue(string(onEdit)),
+		Tables: tables(
+			table("accounts", []string{"code"}, account("1000", "Cash"), account("2000", "Debt")),
+		),
 	}
 }
 
 func livingSeed(onEdit tenant.OnEdit, edits ...tenant.RowEdit) seedModel {
 	model := wantedSeed(onEdit)
-	model.EditedRows, model.KeptRows = types.ListUnknown(types.StringType), types.ListUnknown(types.StringType)
+	model.EditedRows, model.KeptRows = types.ListUnknown(
+		types.StringType,
+	), types.ListUnknown(
+		types.StringType,
+	)
 	return model.with(tenant.Seed{}).seen(tenant.Seed{Edited: edits})
 }
 
@@ -60,11 +81,18 @@ var renamed = tenant.RowEdit{Table: "accounts", Key: "code=1000", Columns: []str
 func TestASeedIsDesiredAsItIsWritten(t *testing.T) {
 	t.Parallel()
 	wanted := wantedSeed(tenant.KeepEdits)
-	wanted.Tables = tables(table("accounts", []string{"code"},
-		row(map[string]attr.Value{"code": types.StringValue("1"), "note": types.StringNull()})), table("empty", []string{"id"}))
+	wanted.Tables = tables(table(
+		"accounts",
+		[]string{"code"},
+		row(
+			map[string]attr.Value{"code": types.StringValue("1"), "note": types.StringNull()},
+		),
+	), table("empty", []string{"id"}))
 	one := "1"
 	require.Equal(t, tenant.SeedSpec{
-		Tenant: "acme", Place: tenant.Place{Pool: "a", Isolation: "schema", Name: "acme"}, OnEdit: tenant.KeepEdits,
+		Tenant: "acme",
+		Place:  tenant.Place{Pool: "a", Isolation: "schema", Name: "acme"},
+		OnEdit: tenant.KeepEdits,
 		Tables: []tenant.SeedTable{
 			{Name: "accounts", Key: []string{"code"}, Rows: []tenant.Row{{"code": &one, "note": nil}}},
 			{Name: "empty", Key: []string{"id"}, Rows: []tenant.Row{}},
@@ -131,16 +159,26 @@ func TestRowsAreToldApartByTheirKey(t *testing.T) {
 		tables  types.List
 		refused int
 	}{
-		"good":           {tables: tables(table("a", []string{"code"}, account("1", "x"), account("2", "x")))},
+		"good": {
+			tables: tables(table("a", []string{"code"}, account("1", "x"), account("2", "x"))),
+		},
 		"unknown tables": {tables: types.ListUnknown(types.ObjectType{AttrTypes: tableType()})},
 		"unknown table":  {tables: tables(types.ObjectUnknown(tableType()))},
 		"unknown row":    {tables: tables(table("a", []string{"code"}, types.MapUnknown(types.StringType)))},
 		"unknown keys":   {tables: tables(table("a", []string{"code"}, unknownCode, unknownCode))},
-		"the same key":   {tables: tables(table("a", []string{"code"}, account("1", "x"), account("1", "y"))), refused: 1},
-		"two columns":    {tables: tables(table("a", []string{"code", "name"}, account("1", "x"), account("1", "y")))},
-		"no key":         {tables: tables(table("a", []string{"id"}, account("1", "x"))), refused: 1},
-		"a null key":     {tables: tables(table("a", []string{"code"}, nullCode)), refused: 1},
-		"a table twice":  {tables: tables(table("a", []string{"code"}), table("a", []string{"code"})), refused: 1},
+		"the same key": {
+			tables:  tables(table("a", []string{"code"}, account("1", "x"), account("1", "y"))),
+			refused: 1,
+		},
+		"two columns": {
+			tables: tables(table("a", []string{"code", "name"}, account("1", "x"), account("1", "y"))),
+		},
+		"no key":     {tables: tables(table("a", []string{"id"}, account("1", "x"))), refused: 1},
+		"a null key": {tables: tables(table("a", []string{"code"}, nullCode)), refused: 1},
+		"a table twice": {
+			tables:  tables(table("a", []string{"code"}), table("a", []string{"code"})),
+			refused: 1,
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -85,7 +85,9 @@ func (w *world) open(t *testing.T, ring *tenant.Keyring) {
 		Path: w.path("identity.db"), Keyring: ring, Now: w.clock,
 		LoginURL: func(id tenant.ID) string { return "https://" + tenant.DefaultHostname(id, zone) },
 	})
-	w.records = zonefile.New(zonefile.Config{Path: w.path(zone + ".zone"), Zone: zone, Keyring: ring, Now: w.clock})
+	w.records = zonefile.New(
+		zonefile.Config{Path: w.path(zone + ".zone"), Zone: zone, Keyring: ring, Now: w.clock},
+	)
 	w.bindings = edge.New(edge.Config{Path: w.path("edge.db"), Zone: zone, Keyring: ring, Now: w.clock})
 	t.Cleanup(func() {
 		require.NoError(t, w.identities.Close())
@@ -102,13 +104,22 @@ func (w *world) pool(t *testing.T, folder string, ring *tenant.Keyring) *sqlite.
 func (w *world) backends(ring *tenant.Keyring) *tenant.Backends {
 	return &tenant.Backends{
 		Keyring: ring,
-		Pools: tenant.Pools{{
-			Name: "embedded", Isolation: tenant.IsolationDatabase, Databases: w.databases, Seeds: w.databases.Seeds(),
-		}},
+		Pools: tenant.Pools{
+			{
+				Name:      "embedded",
+				Isolation: tenant.IsolationDatabase,
+				Databases: w.databases,
+				Seeds:     w.databases.Seeds(),
+			},
+		},
 		Identities: w.identities,
 		Domains: tenant.Domains{
-			Records: w.records, Claims: w.bindings, Bindings: w.bindings, Proofs: zonefile.NewProofs(w.path("proofs.zone")),
-			Target: "edge." + zone, Now: w.clock,
+			Records:  w.records,
+			Claims:   w.bindings,
+			Bindings: w.bindings,
+			Proofs:   zonefile.NewProofs(w.path("proofs.zone")),
+			Target:   "edge." + zone,
+			Now:      w.clock,
 		},
 		Gate: w.bindings, Zone: zone,
 	}
@@ -160,7 +171,11 @@ func (testProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp
 
 func (testProvider) Schema(context.Context, provider.SchemaRequest, *provider.SchemaResponse) {}
 
-func (p testProvider) Configure(_ context.Context, _ provider.ConfigureRequest, resp *provider.ConfigureResponse) {
+func (p testProvider) Configure(
+	_ context.Context,
+	_ provider.ConfigureRequest,
+	resp *provider.ConfigureResponse,
+) {
 	resp.ResourceData = p.meta
 }
 
@@ -219,11 +234,10 @@ func failsWith(code tenant.Code, words ...string) *regexp.Regexp {
 }
 
 // forget is a step that takes a resource out of the state and leaves the outside as it is: a lost state.
-func forget(address string, check func()) acc.TestStep {
-	return acc.TestStep{
-		PreConfig: check,
-		Config:    fmt.Sprintf("removed {\n  from = %s\n  lifecycle {\n    destroy = false\n  }\n}\n", address),
-	}
+func forget(address string) acc.TestStep { return acc.TestStep{Config: forgotten(address)} }
+
+func forgotten(address string) string {
+	return fmt.Sprintf("removed {\n  from = %s\n  lifecycle {\n    destroy = false\n  }\n}\n", address)
 }
 
 func planned(checks ...plancheck.PlanCheck) acc.ConfigPlanChecks {
