@@ -164,8 +164,8 @@ func (e *ensuring) ensureApplication(ctx context.Context) error {
 		return err
 	}
 	made := application{
-		id: newID(), redirectURIs: e.spec.RedirectURIs, roles: e.spec.Roles, enabled: e.wantEnabled(), secret: secret,
-		mark: e.config.Keyring.Mark(object),
+		id: newID(), redirectURIs: e.spec.RedirectURIs, roles: e.spec.Roles, enabled: e.wantEnabled(),
+		secret: secret, mark: e.config.Keyring.Mark(object),
 	}
 	_, err = tenant.Make(ctx, e.journal, object, func(ctx context.Context) (string, error) {
 		var lost bool
@@ -192,11 +192,11 @@ func insertApplication(ctx context.Context, tx *sql.Tx, clientID string, made ap
 		return false, err
 	}
 	lost, err := lostRace(tx.ExecContext(ctx, `
-		INSERT INTO applications (id, client_id, redirect_uris, enabled, secret_hash, secret_key_id, secret_version,
-		                          incarnation, mark)
+		INSERT INTO applications (id, client_id, redirect_uris, enabled, secret_hash, secret_key_id,
+		                          secret_version, incarnation, mark)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (client_id) DO NOTHING`,
-		made.id, clientID, string(uris), made.enabled, made.secret.hash, made.secret.keyID, made.secret.version,
-		made.secret.incarnation, made.mark))
+		made.id, clientID, string(uris), made.enabled, made.secret.hash, made.secret.keyID,
+		made.secret.version, made.secret.incarnation, made.mark))
 	if err != nil || lost {
 		return lost, err
 	}
@@ -208,11 +208,12 @@ func replaceRoles(ctx context.Context, tx *sql.Tx, applicationID string, roles [
 	if err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM roles WHERE application_id = ?`, applicationID); err != nil {
+	_, err = tx.ExecContext(ctx, `DELETE FROM roles WHERE application_id = ?`, applicationID)
+	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx,
-		`INSERT INTO roles (application_id, name) SELECT ?, value FROM json_each(?)`, applicationID, string(list))
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO roles (application_id, name) SELECT ?, value FROM json_each(?)`, applicationID, string(list))
 	return err
 }
 
@@ -345,9 +346,11 @@ func (e *ensuring) applicationChanges(up bool) ([]change, error) {
 		return nil, err
 	}
 	if rotated {
-		changes = append(changes, exec(`UPDATE applications SET secret_hash = ?, secret_key_id = ?, secret_version = ?,
-			incarnation = ?, previous_hash = ?, previous_until = ? WHERE id = ?`, secret.hash, secret.keyID,
-			secret.version, secret.incarnation, secret.previousHash, secret.previousUntil, a.id))
+		changes = append(changes, exec(`
+			UPDATE applications SET secret_hash = ?, secret_key_id = ?, secret_version = ?, incarnation = ?,
+			previous_hash = ?, previous_until = ? WHERE id = ?`,
+			secret.hash, secret.keyID, secret.version, secret.incarnation,
+			secret.previousHash, secret.previousUntil, a.id))
 	}
 	return changes, nil
 }
@@ -357,7 +360,10 @@ func (e *ensuring) administratorChanges() []change {
 	var changes []change
 	o, wanted := e.seen.organization, e.spec.Administrator
 	if o.administratorID != e.person.id || o.administratorCall != wanted || !e.seen.member {
-		changes = append(changes, func(ctx context.Context, tx *sql.Tx) error { return e.appoint(ctx, tx, e.person.id) })
+		changes = append(
+			changes,
+			func(ctx context.Context, tx *sql.Tx) error { return e.appoint(ctx, tx, e.person.id) },
+		)
 	}
 	if e.owner == e.spec.Tenant && (e.person.email != wanted.Email || e.person.name != wanted.Name) {
 		changes = append(changes, exec(`UPDATE users SET email = ?, name = ? WHERE id = ?`,

@@ -33,7 +33,7 @@ const (
 const nameMaxLen = 255
 
 //go:embed schema/*.sql
-var schema embed.FS //nolint:gochecknoglobals // embedded files are constants
+var schema embed.FS
 
 // Config is what a Store needs; every field is required.
 type Config struct {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -91,7 +92,9 @@ func (h byHand) name(id tenant.ID) string { return tenanttest.Installation + "_"
 
 func (h byHand) open(t *testing.T) *sql.DB {
 	t.Helper()
-	store := localid.New(localid.Config{Path: h.path, Keyring: tenanttest.Keyring(t), Now: time.Now, LoginURL: loginURL})
+	store := localid.New(
+		localid.Config{Path: h.path, Keyring: tenanttest.Keyring(t), Now: time.Now, LoginURL: loginURL},
+	)
 	require.NoError(t, store.Open(t.Context()))
 	require.NoError(t, store.Close())
 	db, err := sqlitefile.OpenExisting(h.path)
@@ -123,8 +126,13 @@ func (h byHand) plant(t *testing.T, kind tenant.Kind, name string) {
 
 func (h byHand) join(t *testing.T, id tenant.ID, email string) {
 	t.Helper()
-	h.exec(t, `INSERT INTO memberships (organization_id, user_id) SELECT o.id, u.id FROM organizations o, users u
-		WHERE o.name = ? AND u.email_key = lower(?)`, h.name(id), email)
+	h.exec(
+		t,
+		`INSERT INTO memberships (organization_id, user_id) SELECT o.id, u.id FROM organizations o, users u
+		WHERE o.name = ? AND u.email_key = lower(?)`,
+		h.name(id),
+		email,
+	)
 }
 
 func (h byHand) damage(t *testing.T, id tenant.ID, part tenanttest.IdentityPart, email string) {
@@ -137,8 +145,13 @@ func (h byHand) damage(t *testing.T, id tenant.ID, part tenanttest.IdentityPart,
 	case tenanttest.BrokenAdministrator:
 		h.exec(t, `DELETE FROM users WHERE email_key = lower(?)`, email)
 	case tenanttest.BrokenMembership:
-		h.exec(t, `DELETE FROM memberships WHERE organization_id = (SELECT id FROM organizations WHERE name = ?)
-			AND user_id = (SELECT id FROM users WHERE email_key = lower(?))`, h.name(id), email)
+		h.exec(
+			t,
+			`DELETE FROM memberships WHERE organization_id = (SELECT id FROM organizations WHERE name = ?)
+			AND user_id = (SELECT id FROM users WHERE email_key = lower(?))`,
+			h.name(id),
+			email,
+		)
 	case tenanttest.BrokenSecret:
 		h.exec(t, `UPDATE applications SET secret_hash = ? WHERE client_id = ?`,
 			tenant.NewSecret("somebody else's").Hash(), h.name(id))
@@ -203,7 +216,7 @@ func (h byHand) dump(t *testing.T) []byte {
 	require.NoError(t, err)
 	var all []byte
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := fs.ReadFile(os.DirFS(filepath.Dir(file)), filepath.Base(file))
 		require.NoError(t, err)
 		all = append(all, text...)
 		all = append(all, hex.EncodeToString(text)...)
@@ -213,18 +226,23 @@ func (h byHand) dump(t *testing.T) []byte {
 
 func acme() tenant.IdentitySpec {
 	return tenant.IdentitySpec{
-		Tenant: "acme", DisplayName: "Acme Ltd", RedirectURIs: []string{"https://acme.app.example.com/auth/callback"},
-		Roles: []string{"owner"}, Administrator: tenant.Administrator{Email: "ada@example.com", Name: "Ada Lovelace"},
+		Tenant:       "acme",
+		DisplayName:  "Acme Ltd",
+		RedirectURIs: []string{"https://acme.app.example.com/auth/callback"},
+		Roles: []string{
+			"owner",
+		},
+		Administrator: tenant.Administrator{Email: "ada@example.com", Name: "Ada Lovelace"},
 		SecretVersion: 1,
 	}
 }
 
 const goodPassword = "correct horse battery staple"
 
-// invite ensures acme and returns the token of a fresh invitation.
-func invite(t *testing.T, store *localid.Store, id tenant.ID) tenant.Secret {
+// invite returns the token of a fresh invitation to acme.
+func invite(t *testing.T, store *localid.Store) tenant.Secret {
 	t.Helper()
-	invitation, err := store.Invite(t.Context(), id)
+	invitation, err := store.Invite(t.Context(), "acme")
 	require.NoError(t, err)
 	token, err := localid.InvitationToken(invitation.Link)
 	require.NoError(t, err)
@@ -241,10 +259,10 @@ func TestInvitationLetsTheAdministratorIn(t *testing.T) {
 	_, err = store.Login(t.Context(), "acme", "ada@example.com", tenant.NewSecret(""))
 	require.ErrorIs(t, err, localid.ErrLogin, "nobody logs in without a password")
 
-	expired := invite(t, store, "acme")
+	expired := invite(t, store)
 	at.now = at.now.Add(localid.InvitationLifetime)
 	require.ErrorIs(t, store.Redeem(t.Context(), expired, password), localid.ErrInvitation)
-	first, second := invite(t, store, "acme"), invite(t, store, "acme")
+	first, second := invite(t, store), invite(t, store)
 	require.ErrorIs(t, store.Redeem(t.Context(), tenant.NewSecret("guess"), password), localid.ErrInvitation)
 	err = store.Redeem(t.Context(), first, tenant.NewSecret("short"))
 	require.True(t, tenant.HasCode(err, tenant.CodeAdminRefused))
@@ -280,7 +298,7 @@ func TestSharedPersonWithPasswordGetsNoToken(t *testing.T) {
 	store := newStore(t, filepath.Join(t.TempDir(), "identity.db"), tenanttest.Keyring(t), newClock())
 	_, err := store.Ensure(t.Context(), acme(), tenant.NoJournal{})
 	require.NoError(t, err)
-	require.NoError(t, store.Redeem(t.Context(), invite(t, store, "acme"), tenant.NewSecret(goodPassword)))
+	require.NoError(t, store.Redeem(t.Context(), invite(t, store), tenant.NewSecret(goodPassword)))
 	other := acme()
 	other.Tenant = "globex"
 	_, err = store.Ensure(t.Context(), other, tenant.NoJournal{})
@@ -334,7 +352,11 @@ func TestReadingMakesNoFile(t *testing.T) {
 	require.ErrorIs(t, err, localid.ErrLogin)
 	require.ErrorIs(t, store.Redeem(t.Context(), tenant.NewSecret("x"), tenant.NewSecret(goodPassword)),
 		localid.ErrInvitation)
-	require.ErrorIs(t, store.AuthenticateApplication(t.Context(), "x", tenant.NewSecret("x")), localid.ErrLogin)
+	require.ErrorIs(
+		t,
+		store.AuthenticateApplication(t.Context(), "x", tenant.NewSecret("x")),
+		localid.ErrLogin,
+	)
 	left, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.Empty(t, left)
@@ -382,13 +404,20 @@ func TestMarksAreNotTransferable(t *testing.T) {
 	for _, kind := range []tenant.Kind{tenant.KindOrganization, tenant.KindApplication} {
 		hand.plant(t, kind, hand.name("globex"))
 	}
-	hand.exec(t, `UPDATE organizations SET mark = (SELECT mark FROM organizations WHERE name = ?) WHERE name = ?`,
-		hand.name("acme"), hand.name("globex"))
+	hand.exec(
+		t,
+		`UPDATE organizations SET mark = (SELECT mark FROM organizations WHERE name = ?) WHERE name = ?`,
+		hand.name("acme"),
+		hand.name("globex"),
+	)
 	spec := acme()
 	spec.Tenant = "globex"
 	_, err = store.Ensure(t.Context(), spec, tenant.NoJournal{})
 	require.True(t, tenant.HasCode(err, tenant.CodeForeign), "a copied mark claims nothing")
-	require.True(t, tenant.HasCode(store.Delete(t.Context(), "globex", tenant.NoJournal{}), tenant.CodeForeign))
+	require.True(
+		t,
+		tenant.HasCode(store.Delete(t.Context(), "globex", tenant.NoJournal{}), tenant.CodeForeign),
+	)
 	require.NotEmpty(t, hand.snapshot(t, tenant.KindOrganization, hand.name("globex")))
 }
 

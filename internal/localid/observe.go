@@ -192,7 +192,10 @@ func (s *Store) tellAdministrator(id tenant.ID, seen observed, out *tenant.Ident
 	}
 	out.AdministratorID = seen.administrator.id
 	if owner == id {
-		out.Administrator = tenant.Administrator{Email: seen.administrator.email, Name: seen.administrator.name}
+		out.Administrator = tenant.Administrator{
+			Email: seen.administrator.email,
+			Name:  seen.administrator.name,
+		}
 	}
 	if !seen.member {
 		out.Missing = append(out.Missing, partMembership)

@@ -20,9 +20,9 @@ import (
 var (
 	// ErrInvitation answers an invitation that nobody gave, that has expired, or that has been used: the three can't
 	// be told apart from outside.
-	ErrInvitation = errors.New("no such invitation") //nolint:gochecknoglobals // a sentinel error is a constant
+	ErrInvitation = errors.New("no such invitation")
 	// ErrLogin answers a log-in that is refused; it does not say why, so that nobody can find out who has an account.
-	ErrLogin = errors.New("log-in refused") //nolint:gochecknoglobals // a sentinel error is a constant
+	ErrLogin = errors.New("log-in refused")
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 	// OWASP's cheat sheet on the storage of passwords asks for this many iterations of PBKDF2-HMAC-SHA256.
 	passwordIterations = 600_000
 	passwordSaltLen    = 16
-	passwordScheme     = "pbkdf2-sha256"
+	passwordScheme     = "pbkdf2-sha256" //nolint:gosec // a method, no password
 )
 
 // Person is somebody who has shown who they are.
@@ -78,7 +78,12 @@ func (s *Store) Invite(ctx context.Context, id tenant.ID) (tenant.Invitation, er
 	return s.mint(ctx, db, id, seen)
 }
 
-func (s *Store) mint(ctx context.Context, db *sql.DB, id tenant.ID, seen observed) (tenant.Invitation, error) {
+func (s *Store) mint(
+	ctx context.Context,
+	db *sql.DB,
+	id tenant.ID,
+	seen observed,
+) (tenant.Invitation, error) {
 	doing := "inviting the administrator of " + seen.name
 	link, err := url.Parse(s.config.LoginURL(id))
 	if err != nil {
@@ -140,19 +145,25 @@ func (s *Store) Redeem(ctx context.Context, token, password tenant.Secret) error
 	if err != nil {
 		return err
 	}
-	var refused error
+	var redeemed bool
 	err = inTx(ctx, db, "redeeming an invitation", func(tx *sql.Tx) error {
-		if personID, refused = s.invited(ctx, tx, token); refused != nil {
-			return nil
-		}
-		_, err := tx.ExecContext(ctx, `UPDATE users SET password_hash = ? WHERE id = ?`, stored, personID)
+		rows, err := tx.ExecContext(ctx, `UPDATE users SET password_hash = ? WHERE id = ? AND EXISTS (
+			SELECT 1 FROM invitations WHERE token_hash = ? AND user_id = users.id)`, stored, personID, token.Hash())
 		if err != nil {
 			return err
 		}
+		changed, err := rows.RowsAffected()
+		if err != nil {
+			return err
+		}
+		redeemed = changed == 1
 		_, err = tx.ExecContext(ctx, `DELETE FROM invitations WHERE user_id = ?`, personID)
 		return err
 	})
-	return errors.Join(err, refused)
+	if err == nil && !redeemed { // somebody used it while the hash was being made
+		return ErrInvitation
+	}
+	return err
 }
 
 // invited returns the id of the person whom the token invites.
@@ -168,7 +179,12 @@ func (s *Store) invited(ctx context.Context, q querier, token tenant.Secret) (st
 
 // Login returns the person if the password is theirs, they are a member of the tenant and the tenant is enabled;
 // otherwise ErrLogin. It takes as long for somebody who has no account.
-func (s *Store) Login(ctx context.Context, id tenant.ID, email string, password tenant.Secret) (Person, error) {
+func (s *Store) Login(
+	ctx context.Context,
+	id tenant.ID,
+	email string,
+	password tenant.Secret,
+) (Person, error) {
 	db, err := s.existing(ctx)
 	if errors.Is(err, tenant.ErrAbsent) {
 		return Person{}, ErrLogin
@@ -212,7 +228,10 @@ func hashPassword(password tenant.Secret) (string, error) {
 		return "", err
 	}
 	encode := base64.RawURLEncoding.EncodeToString
-	return strings.Join([]string{passwordScheme, strconv.Itoa(passwordIterations), encode(salt), encode(key)}, "$"), nil
+	return strings.Join(
+		[]string{passwordScheme, strconv.Itoa(passwordIterations), encode(salt), encode(key)},
+		"$",
+	), nil
 }
 
 func stretch(password tenant.Secret, salt []byte, iterations int) ([]byte, error) {
@@ -232,7 +251,11 @@ func matchesPassword(stored string, password tenant.Secret) (bool, error) {
 	const doing = "reading the hash of a password"
 	parts := strings.Split(stored, "$")
 	if len(parts) != 4 || parts[0] != passwordScheme {
-		return false, tenant.Fail(tenant.CodeStorage, doing, fmt.Errorf("it is not of the scheme %s", passwordScheme))
+		return false, tenant.Fail(
+			tenant.CodeStorage,
+			doing,
+			fmt.Errorf("it is not of the scheme %s", passwordScheme),
+		)
 	}
 	iterations, err := strconv.Atoi(parts[1])
 	salt, saltErr := base64.RawURLEncoding.DecodeString(parts[2])

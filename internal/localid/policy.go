@@ -60,7 +60,11 @@ func checkAdministrator(id tenant.ID, administrator tenant.Administrator) error 
 // checkEmail wants a bare address (RFC 5322, section 3.4.1, addr-spec without quotes or comments).
 func checkEmail(email string) error {
 	if len(email) > emailMaxLen {
-		return fmt.Errorf("the e-mail address is %d bytes long; at most %d are allowed", len(email), emailMaxLen)
+		return fmt.Errorf(
+			"the e-mail address is %d bytes long; at most %d are allowed",
+			len(email),
+			emailMaxLen,
+		)
 	}
 	parsed, err := mail.ParseAddress(email)
 	if err != nil || parsed.Address != email || parsed.Name != "" {
@@ -101,8 +105,12 @@ func checkPassword(password tenant.Secret) error {
 	case !utf8.ValidString(password.Reveal()):
 		return tenant.Fail(tenant.CodeAdminRefused, doing, errors.New("it is not valid UTF-8"))
 	case length < PasswordMinLen, length > PasswordMaxLen:
-		return tenant.Fail(tenant.CodeAdminRefused, doing, fmt.Errorf("it has %d characters; between %d and %d are "+
-			"needed", length, PasswordMinLen, PasswordMaxLen))
+		return tenant.Fail(
+			tenant.CodeAdminRefused,
+			doing,
+			fmt.Errorf("it has %d characters; between %d and %d are "+
+				"needed", length, PasswordMinLen, PasswordMaxLen),
+		)
 	}
 	return nil
 }

@@ -46,7 +46,11 @@ func secretVersion(spec tenant.IdentitySpec) int64 { return max(1, spec.SecretVe
 
 // rotate returns what the store should hold now that it holds stored, and whether that is a change. The replaced
 // secret stays valid for SecretOverlap; one that somebody else put there ends at once.
-func (s *Store) rotate(spec tenant.IdentitySpec, stored storedSecret, incarnation string) (storedSecret, bool, error) {
+func (s *Store) rotate(
+	spec tenant.IdentitySpec,
+	stored storedSecret,
+	incarnation string,
+) (storedSecret, bool, error) {
 	wanted, err := s.wantedSecret(spec, incarnation)
 	if err != nil {
 		return storedSecret{}, false, err
@@ -95,8 +99,11 @@ func (s *Store) ApplicationSecret(ctx context.Context, id tenant.ID) (tenant.Sec
 		return tenant.Secret{}, err
 	}
 	if secret.Hash() != seen.application.secret.hash {
-		return tenant.Secret{}, tenant.Fail(tenant.CodeConflict, "deriving the secret of application "+seen.name,
-			errors.New("somebody has given the application another secret; an apply puts ours back"))
+		return tenant.Secret{}, tenant.Fail(
+			tenant.CodeConflict,
+			"deriving the secret of application "+seen.name,
+			errors.New("somebody has given the application another secret; an apply puts ours back"),
+		)
 	}
 	return secret, nil
 }

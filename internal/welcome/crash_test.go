@@ -2,8 +2,8 @@ package welcome_test
 
 import (
 	"context"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,7 +28,7 @@ func TestMaildirKilledAnywhere(t *testing.T) {
 			require.ElementsMatch(t, []string{
 				"acme.welcome.eml", "acme.welcome." + earlier.MessageID + ".eml",
 			}, mails(t, folder))
-			raw, err := os.ReadFile(filepath.Join(folder, "acme.welcome.eml"))
+			raw, err := fs.ReadFile(os.DirFS(folder), "acme.welcome.eml")
 			require.NoError(t, err)
 			head, _ := parts(t, raw)
 			require.Equal(t, "<"+message.MessageID+">", head.Get("Message-Id"))

@@ -13,6 +13,9 @@ import (
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
+// messageIDMaxLen leaves room in a file's name of 255 bytes.
+const messageIDMaxLen = 150
+
 // Maildir is the Sender that puts each mail into a folder (0700), as TENANT.KIND.eml (0600), which mail programs open.
 // A mail with the same Message-ID takes the place of the earlier copy; one with another, of an earlier onboarding,
 // is kept beside it. A file is there whole or not at all.
@@ -33,7 +36,11 @@ func (d Maildir) Send(ctx context.Context, message Message) (err error) {
 		return tenant.Fail(tenant.CodeInvalidTenantID, "storing the "+message.String(), err)
 	}
 	if message.Kind == "" || strings.ContainsAny(message.Kind, `/\.`) {
-		return tenant.Fail(tenant.CodeInternal, "storing the "+message.String(), errors.New("its kind names no file"))
+		return tenant.Fail(
+			tenant.CodeInternal,
+			"storing the "+message.String(),
+			errors.New("its kind names no file"),
+		)
 	}
 	if err := ctx.Err(); err != nil {
 		return tenant.Fail(tenant.CodeCanceled, "storing the "+message.String(), err)
@@ -85,24 +92,32 @@ func keepOther(path, messageID string) error {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	other := "unreadable"
+	other := ""
 	if parseErr == nil {
-		other = strings.Trim(found.Header.Get("Message-Id"), "<>")
+		other = strings.Trim(found.Header.Get("Message-Id"), "<> ")
 	}
 	if other == messageID {
 		return nil
 	}
-	other = strings.Map(func(r rune) rune {
+	return os.Rename(path, strings.TrimSuffix(path, ".eml")+"."+fileName(other)+".eml")
+}
+
+// fileName makes a Message-ID, which may be anybody's, fit for the name of a file.
+func fileName(messageID string) string {
+	if messageID == "" {
+		messageID = "unknown"
+	}
+	return tenant.Name(messageIDMaxLen, strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:`, r) || r < ' ' {
 			return '_'
 		}
 		return r
-	}, other)
-	return os.Rename(path, strings.TrimSuffix(path, ".eml")+"."+other+".eml")
+	}, messageID))
 }
 
 func writeSynced(path string, content []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // as in keepOther
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	file, err := os.OpenFile(path, flags, 0o600) //nolint:gosec // as in keepOther
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,15 @@ func (m Message) Build() (*gomail.Msg, error) {
 		return nil, tenant.Fail(tenant.CodeMailRefused, doing, fmt.Errorf("the sender's address: %w", err))
 	}
 	if parsed, err := mail.ParseAddress(m.To.Address); err != nil || parsed.Address != m.To.Address {
-		return nil, tenant.Fail(tenant.CodeMailRefused, doing, fmt.Errorf("%q is not an e-mail address", m.To.Address))
+		return nil, tenant.Fail(
+			tenant.CodeMailRefused,
+			doing,
+			fmt.Errorf("%q is not an e-mail address", m.To.Address),
+		)
 	}
 	// dot-atom "@" dot-atom (RFC 5322, section 3.6.4), in the letters that ours are made of.
-	if !regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$`).MatchString(m.MessageID) {
+	if !regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$`).
+		MatchString(m.MessageID) {
 		return nil, tenant.Fail(tenant.CodeInternal, doing, errors.New("its Message-ID is none"))
 	}
 	if m.Date.IsZero() {

@@ -23,7 +23,7 @@ const (
 )
 
 //go:embed templates/*.tmpl
-var embedded embed.FS //nolint:gochecknoglobals // embedded files are constants
+var embedded embed.FS
 
 // Defaults returns the templates that are used where the user has none: SubjectFile, TextFile and HTMLFile.
 func Defaults() fs.FS {
@@ -64,7 +64,11 @@ func Render(templates fs.FS, data Data) (Message, error) {
 	}
 	message.Subject = oneLine(message.Subject)
 	if message.Subject == "" {
-		return Message{}, tenant.Fail(tenant.CodeInvalidConfig, "rendering "+SubjectFile, errors.New("it gives no text"))
+		return Message{}, tenant.Fail(
+			tenant.CodeInvalidConfig,
+			"rendering "+SubjectFile,
+			errors.New("it gives no text"),
+		)
 	}
 	return message, nil
 }
@@ -77,8 +81,15 @@ func Preview(templates fs.FS, data Data) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("To: %s\nSubject: %s\n\n%s\n----- as HTML -----\n\n%s",
-		oneLine(message.To.Name+" <"+message.To.Address+">"), message.Subject, message.Text, message.HTML), nil
+	return fmt.Sprintf(
+		"To: %s\nSubject: %s\n\n%s\n----- as HTML -----\n\n%s",
+		oneLine(
+			message.To.Name+" <"+message.To.Address+">",
+		),
+		message.Subject,
+		message.Text,
+		message.HTML,
+	), nil
 }
 
 type executable interface {
@@ -96,7 +107,11 @@ func render(templates fs.FS, file string, seen view) (string, error) {
 	}
 	var out bytes.Buffer
 	if err := parsed.Execute(&out, seen); err != nil {
-		return "", tenant.Fail(tenant.CodeInvalidConfig, "rendering the mail template "+file, withoutLink(err, seen))
+		return "", tenant.Fail(
+			tenant.CodeInvalidConfig,
+			"rendering the mail template "+file,
+			withoutLink(err, seen),
+		)
 	}
 	return out.String(), nil
 }
@@ -125,5 +140,5 @@ func withoutLink(err error, seen view) error {
 	if seen.Invitation.Link == "" {
 		return err
 	}
-	return fmt.Errorf("%s", strings.ReplaceAll(err.Error(), seen.Invitation.Link, tenant.Secret{}.String()))
+	return errors.New(strings.ReplaceAll(err.Error(), seen.Invitation.Link, tenant.Secret{}.String()))
 }

@@ -27,8 +27,8 @@ import (
 const link = "https://acme.app.example.com/login?invitation=Zm9yLXlvdXItZXllcy1vbmx5"
 
 // output is the module's output for a tenant with a custom hostname in that state; "" is one without.
-func output(t testing.TB, verification string, change func(map[string]any)) json.RawMessage {
-	t.Helper()
+func output(tb testing.TB, verification string, change func(map[string]any)) json.RawMessage {
+	tb.Helper()
 	values := map[string]any{
 		"tenant_id": "acme", "display_name": "Acme & Söhne", "plan": "pro", "seats": 1000000,
 		"hostname": "acme.app.example.com", "url": "https://acme.app.example.com",
@@ -50,24 +50,27 @@ func output(t testing.TB, verification string, change func(map[string]any)) json
 		change(values)
 	}
 	raw, err := json.Marshal(values)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return raw
 }
 
-func newData(t testing.TB, verification string, change func(map[string]any)) welcome.Data {
-	t.Helper()
-	data, err := welcome.NewData(output(t, verification, change))
-	require.NoError(t, err)
+func newData(tb testing.TB, verification string, change func(map[string]any)) welcome.Data {
+	tb.Helper()
+	data, err := welcome.NewData(output(tb, verification, change))
+	require.NoError(tb, err)
 	data.Invitation = tenant.Invitation{
-		Link: tenant.NewSecret(link), Expires: time.Date(2026, 3, 8, 13, 0, 0, 0, time.FixedZone("CET", 3600)),
+		Link: tenant.NewSecret(
+			link,
+		),
+		Expires: time.Date(2026, 3, 8, 13, 0, 0, 0, time.FixedZone("CET", 3600)),
 	}
 	return data
 }
 
-func newMessage(t testing.TB, data welcome.Data) welcome.Message {
-	t.Helper()
+func newMessage(tb testing.TB, data welcome.Data) welcome.Message {
+	tb.Helper()
 	message, err := welcome.Render(nil, data)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	message.Tenant, message.Kind, message.From = "acme", welcome.Kind, "onboarding@app.example.com"
 	message.MessageID = welcome.MessageID("prod-eu", "acme", welcome.Kind, 1, "app.example.com")
 	message.Date = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -136,7 +139,9 @@ func TestUsersTemplates(t *testing.T) {
 	t.Parallel()
 	message, err := welcome.Render(fstest.MapFS{
 		welcome.SubjectFile: {Data: []byte("Hi\n  {{.Tenant.tenant_id}}\n")},
-		welcome.HTMLFile:    {Data: []byte(`<a href="{{.Invitation.Link}}" title='{{.Tenant.display_name}}'>x</a>`)},
+		welcome.HTMLFile: {
+			Data: []byte(`<a href="{{.Invitation.Link}}" title='{{.Tenant.display_name}}'>x</a>`),
+		},
 	}, newData(t, "", func(values map[string]any) { values["display_name"] = `"'><script>` }))
 	require.NoError(t, err)
 	require.Equal(t, "Hi acme", message.Subject)
@@ -220,7 +225,11 @@ func TestMessageIDIsOneAnOnboarding(t *testing.T) {
 			for _, kind := range []string{welcome.Kind, "goodbye"} {
 				for _, onboarding := range []int64{1, 2, 11} {
 					messageID := welcome.MessageID(installation, id, kind, onboarding, "app.example.com")
-					require.Equal(t, messageID, welcome.MessageID(installation, id, kind, onboarding, "app.example.com"))
+					require.Equal(
+						t,
+						messageID,
+						welcome.MessageID(installation, id, kind, onboarding, "app.example.com"),
+					)
 					require.False(t, seen[messageID])
 					seen[messageID] = true
 				}
@@ -230,13 +239,13 @@ func TestMessageIDIsOneAnOnboarding(t *testing.T) {
 }
 
 // parts reads a mail the way a mail program does: its head, and the decoded texts by their type.
-func parts(t testing.TB, raw []byte) (mail.Header, map[string]string) {
-	t.Helper()
+func parts(tb testing.TB, raw []byte) (mail.Header, map[string]string) {
+	tb.Helper()
 	read, err := mail.ReadMessage(bytes.NewReader(raw))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	kind, parameters, err := mime.ParseMediaType(read.Header.Get("Content-Type"))
-	require.NoError(t, err)
-	require.Equal(t, "multipart/alternative", kind)
+	require.NoError(tb, err)
+	require.Equal(tb, "multipart/alternative", kind)
 	texts := map[string]string{}
 	reader := multipart.NewReader(read.Body, parameters["boundary"])
 	for {
@@ -244,14 +253,14 @@ func parts(t testing.TB, raw []byte) (mail.Header, map[string]string) {
 		if errors.Is(err, io.EOF) {
 			return read.Header, texts
 		}
-		require.NoError(t, err)
-		require.Equal(t, "quoted-printable", part.Header.Get("Content-Transfer-Encoding"))
+		require.NoError(tb, err)
+		require.Equal(tb, "quoted-printable", part.Header.Get("Content-Transfer-Encoding"))
 		text, err := io.ReadAll(quotedprintable.NewReader(part))
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		kind, parameters, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
-		require.NoError(t, err)
-		require.Equal(t, "UTF-8", parameters["charset"])
-		require.NotContains(t, texts, kind)
+		require.NoError(tb, err)
+		require.Equal(tb, "UTF-8", parameters["charset"])
+		require.NotContains(tb, texts, kind)
 		texts[kind] = strings.ReplaceAll(string(text), "\r\n", "\n")
 	}
 }
@@ -276,14 +285,14 @@ func TestMIMEIsWhatAMailProgramReads(t *testing.T) {
 }
 
 // requireHeads fails if there is any head line but our own.
-func requireHeads(t testing.TB, head mail.Header) {
-	t.Helper()
+func requireHeads(tb testing.TB, head mail.Header) {
+	tb.Helper()
 	names := make([]string, 0, len(head))
 	for name, values := range head {
-		require.Len(t, values, 1, name)
+		require.Len(tb, values, 1, name)
 		names = append(names, name)
 	}
-	require.ElementsMatch(t, []string{
+	require.ElementsMatch(tb, []string{
 		"Auto-Submitted", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject", "To",
 	}, names)
 }
@@ -369,7 +378,7 @@ func TestMaildir(t *testing.T) {
 	again.Invitation.Link = tenant.NewSecret("https://acme.app.example.com/login?invitation=c2Vjb25k")
 	require.NoError(t, sender.Send(t.Context(), newMessage(t, again)))
 	require.Equal(t, []string{"acme.welcome.eml"}, mails(t, folder))
-	raw, err := os.ReadFile(path)
+	raw, err := fs.ReadFile(os.DirFS(folder), "acme.welcome.eml")
 	require.NoError(t, err)
 	_, texts := parts(t, raw)
 	require.Contains(t, texts["text/plain"], "c2Vjb25k")
@@ -420,7 +429,12 @@ func TestMaildirRefuses(t *testing.T) {
 
 	blocked := filepath.Join(folder, "file")
 	require.NoError(t, os.WriteFile(blocked, nil, 0o600))
-	err := welcome.Maildir{Dir: filepath.Join(blocked, "mail")}.Send(t.Context(), newMessage(t, newData(t, "", nil)))
+	err := welcome.Maildir{
+		Dir: filepath.Join(blocked, "mail"),
+	}.Send(
+		t.Context(),
+		newMessage(t, newData(t, "", nil)),
+	)
 	require.True(t, tenant.HasCode(err, tenant.CodeStorage), "%v", err)
 	require.NotContains(t, err.Error(), link)
 }

@@ -51,13 +51,13 @@ type IdentityFixture struct {
 }
 
 // RotatedKeyring returns a keyring of Installation with a new current key; that of Keyring stands behind it.
-func RotatedKeyring(t testing.TB) *tenant.Keyring {
-	t.Helper()
+func RotatedKeyring(tb testing.TB) *tenant.Keyring {
+	tb.Helper()
 	ring, err := tenant.NewKeyring(Installation, []tenant.Key{
 		{ID: "k2", Secret: bytes.Repeat([]byte{8}, tenant.MinKeyLen)},
 		{ID: "k1", Secret: bytes.Repeat([]byte{7}, tenant.MinKeyLen)},
 	})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return ring
 }
 
@@ -112,11 +112,14 @@ func identitySuites() map[string]func(*testing.T, IdentityFixture) {
 // identitySpec is what most of the suite makes.
 func identitySpec(id tenant.ID) tenant.IdentitySpec {
 	return tenant.IdentitySpec{
-		Tenant:        id,
-		DisplayName:   "Acme Ltd",
-		RedirectURIs:  []string{"https://" + string(id) + ".app.example.com/auth/callback"},
-		Roles:         []string{"reader", "accountant"},
-		Administrator: tenant.Administrator{Email: "ada@" + string(id) + ".example.com", Name: "Ada Lovelace"},
+		Tenant:       id,
+		DisplayName:  "Acme Ltd",
+		RedirectURIs: []string{"https://" + string(id) + ".app.example.com/auth/callback"},
+		Roles:        []string{"reader", "accountant"},
+		Administrator: tenant.Administrator{
+			Email: "ada@" + string(id) + ".example.com",
+			Name:  "Ada Lovelace",
+		},
 		SecretVersion: 1,
 	}
 }
@@ -160,12 +163,13 @@ func requireCode(t *testing.T, code tenant.Code, err error) {
 }
 
 func identityCreatedTwice(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	first := ensureIdentity(t, f.Identities, spec)
 	organization, clientID := f.Names("acme")
-	require.NotEqual(t, "", first.OrganizationID)
-	require.NotEqual(t, "", first.ApplicationID)
-	require.NotEqual(t, "", first.AdministratorID)
+	require.NotEmpty(t, first.OrganizationID)
+	require.NotEmpty(t, first.ApplicationID)
+	require.NotEmpty(t, first.AdministratorID)
 	require.Equal(t, clientID, first.ClientID)
 	require.Equal(t, spec.DisplayName, first.DisplayName)
 	require.Equal(t, spec.RedirectURIs, first.RedirectURIs)
@@ -178,7 +182,7 @@ func identityCreatedTwice(t *testing.T, f IdentityFixture) {
 	require.Equal(t, secret.Fingerprint(), first.Secret.Fingerprint)
 	require.True(t, f.Accepts(t, clientID, secret))
 	require.False(t, f.Accepts(t, clientID, tenant.NewSecret("another")))
-	require.NotEqual(t, "", f.Snapshot(t, tenant.KindOrganization, organization))
+	require.NotEmpty(t, f.Snapshot(t, tenant.KindOrganization, organization))
 
 	before := f.snapshots(t, spec)
 	journal := &Journal{}
@@ -190,6 +194,7 @@ func identityCreatedTwice(t *testing.T, f IdentityFixture) {
 }
 
 func identityAbsent(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	_, err := f.Identities.Read(t.Context(), "acme")
 	require.ErrorIs(t, err, tenant.ErrAbsent)
 	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
@@ -200,6 +205,7 @@ func identityAbsent(t *testing.T, f IdentityFixture) {
 }
 
 func identityAdopted(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	journal := &Journal{}
 	first, err := f.Identities.Ensure(t.Context(), spec, journal)
@@ -216,12 +222,15 @@ func identityAdopted(t *testing.T, f IdentityFixture) {
 	require.NoError(t, err)
 	require.Equal(t, first, again)
 	require.Equal(t, []string{
-		"adopted organization " + organization, "adopted application " + clientID, "adopted user ada@acme.example.com",
+		"adopted organization " + organization,
+		"adopted application " + clientID,
+		"adopted user ada@acme.example.com",
 	}, adopting.Events)
 }
 
 // identityForeign puts a foreign object of each kind in the way: it is named, and neither Ensure nor Delete touches it.
 func identityForeign(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	planted := map[tenant.Kind]tenant.ID{
 		tenant.KindOrganization: "org", tenant.KindApplication: "app", tenant.KindUser: "usr",
 	}
@@ -234,7 +243,7 @@ func identityForeign(t *testing.T, f IdentityFixture) {
 		}[kind]
 		f.Plant(t, kind, name)
 		before := f.Snapshot(t, kind, name)
-		require.NotEqual(t, "", before)
+		require.NotEmpty(t, before)
 
 		_, err := f.Identities.Ensure(t.Context(), spec, tenant.NoJournal{})
 		requireCode(t, tenant.CodeForeign, err)
@@ -258,6 +267,7 @@ func identityForeign(t *testing.T, f IdentityFixture) {
 
 // identityNeighbour has two installations with the same tenant in one system.
 func identityNeighbour(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	ours, theirs := identitySpec("acme"), identitySpec("acme")
 	theirs.Administrator.Email = "grace@acme.example.com"
 	mine := ensureIdentity(t, f.Identities, ours)
@@ -277,6 +287,7 @@ func identityNeighbour(t *testing.T, f IdentityFixture) {
 }
 
 func identityUpdated(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	first := ensureIdentity(t, f.Identities, spec)
 	for _, change := range []func(){
@@ -302,6 +313,7 @@ func identityUpdated(t *testing.T, f IdentityFixture) {
 }
 
 func identityAnotherAdministrator(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	first := ensureIdentity(t, f.Identities, spec)
 	former := spec.Administrator.Email
@@ -309,21 +321,37 @@ func identityAnotherAdministrator(t *testing.T, f IdentityFixture) {
 	second := ensureIdentity(t, f.Identities, spec)
 	require.NotEqual(t, first.AdministratorID, second.AdministratorID)
 	require.Equal(t, spec.Administrator, second.Administrator)
-	require.Equal(t, "", f.Snapshot(t, tenant.KindUser, former), "the former one was ours and is needed nowhere")
+	require.Empty(
+		t,
+		f.Snapshot(t, tenant.KindUser, former),
+		"the former one was ours and is needed nowhere",
+	)
 	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
 	f.requireNothingLeft(t, spec)
 }
 
 func identityAddressCase(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	first := ensureIdentity(t, f.Identities, spec)
 	spec.Administrator.Email = "ADA@Acme.Example.Com"
 	again := ensureIdentity(t, f.Identities, spec)
-	require.Equal(t, first.AdministratorID, again.AdministratorID, "one person, however the address is written")
-	require.Equal(t, spec.Administrator, again.Administrator, "told as it was asked for: no difference for ever")
+	require.Equal(
+		t,
+		first.AdministratorID,
+		again.AdministratorID,
+		"one person, however the address is written",
+	)
+	require.Equal(
+		t,
+		spec.Administrator,
+		again.Administrator,
+		"told as it was asked for: no difference for ever",
+	)
 }
 
 func identityLongIDs(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	one, two := LongIDs()
 	specs := []tenant.IdentitySpec{identitySpec(one), identitySpec(two)}
 	for i := range specs { // an address of that length is no valid one
@@ -337,6 +365,7 @@ func identityLongIDs(t *testing.T, f IdentityFixture) {
 }
 
 func identityHostileNames(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	bystander := ensureIdentity(t, f.Identities, identitySpec("bystander"))
 	for i, name := range []string{
 		`Robert'); DROP TABLE users; --`, `100%`, `_`, `"quoted" \ and <b>bold</b>`, `株式会社 例 🍣`, `${7*7} {{.}} %s`,
@@ -355,6 +384,7 @@ func identityHostileNames(t *testing.T, f IdentityFixture) {
 }
 
 func identityAdministratorRefused(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	good := spec.Administrator
 	for _, bad := range []tenant.Administrator{
@@ -376,6 +406,7 @@ func identityAdministratorRefused(t *testing.T, f IdentityFixture) {
 }
 
 func identityListed(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	lister, ok := f.Identities.(tenant.IdentityLister)
 	if !ok {
 		return // an optional power

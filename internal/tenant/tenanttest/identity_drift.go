@@ -10,6 +10,7 @@ import (
 
 // identityDrift removes one part after the other: each is told as missing, and made again.
 func identityDrift(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	first := ensureIdentity(t, f.Identities, spec)
 	for part, missing := range map[IdentityPart]string{
@@ -23,13 +24,19 @@ func identityDrift(t *testing.T, f IdentityFixture) {
 		require.Equal(t, part == BrokenApplication, seen.ApplicationID == "")
 		require.Equal(t, part == BrokenAdministrator, seen.AdministratorID == "")
 		repaired := ensureIdentity(t, f.Identities, spec)
-		require.Equal(t, first.Secret, repaired.Secret, "an application made again has the secret that it had")
+		require.Equal(
+			t,
+			first.Secret,
+			repaired.Secret,
+			"an application made again has the secret that it had",
+		)
 		require.Equal(t, spec.Administrator, repaired.Administrator)
 		require.Equal(t, first.Roles, repaired.Roles)
 	}
 }
 
 func identitySecretDrift(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	first := ensureIdentity(t, f.Identities, spec)
 	ours := f.Secret(t, "acme")
@@ -44,6 +51,7 @@ func identitySecretDrift(t *testing.T, f IdentityFixture) {
 
 // identityOrganizationLost takes the organization away: the identity counts as absent, and what has survived is ours.
 func identityOrganizationLost(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	ensureIdentity(t, f.Identities, spec)
 	f.Break(t, "acme", BrokenOrganization, spec.Administrator.Email)
@@ -57,6 +65,7 @@ func identityOrganizationLost(t *testing.T, f IdentityFixture) {
 }
 
 func identityEnabled(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	yes, no := true, false
 	for _, step := range []struct {
@@ -67,12 +76,22 @@ func identityEnabled(t *testing.T, f IdentityFixture) {
 		require.Equal(t, step.want, ensureIdentity(t, f.Identities, spec).Enabled)
 		secret := f.Secret(t, "acme")
 		_, clientID := f.Names("acme")
-		require.Equal(t, step.want, f.Accepts(t, clientID, secret), "a suspended tenant's application is let in nowhere")
+		require.Equal(
+			t,
+			step.want,
+			f.Accepts(t, clientID, secret),
+			"a suspended tenant's application is let in nowhere",
+		)
 	}
 	spec.Enabled = nil
 	for _, part := range []IdentityPart{BrokenApplication, BrokenAdministrator, BrokenMembership, BrokenOrganization} {
 		f.Break(t, "acme", part, spec.Administrator.Email)
-		require.False(t, ensureIdentity(t, f.Another, spec).Enabled, "the repair of the %s reactivates nothing", part)
+		require.False(
+			t,
+			ensureIdentity(t, f.Another, spec).Enabled,
+			"the repair of the %s reactivates nothing",
+			part,
+		)
 	}
 
 	born := identitySpec("globex")
@@ -81,6 +100,7 @@ func identityEnabled(t *testing.T, f IdentityFixture) {
 }
 
 func identityRotatedByVersion(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	first := ensureIdentity(t, f.Identities, spec)
 	old := f.Secret(t, "acme")
@@ -100,6 +120,7 @@ func identityRotatedByVersion(t *testing.T, f IdentityFixture) {
 }
 
 func identityRotatedByKey(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	first := ensureIdentity(t, f.Identities, spec)
 	old := f.Secret(t, "acme")
@@ -124,6 +145,7 @@ func identityRotatedByKey(t *testing.T, f IdentityFixture) {
 }
 
 func identityUsedAgain(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	first := ensureIdentity(t, f.Identities, spec)
 	old := f.Secret(t, "acme")
@@ -135,6 +157,7 @@ func identityUsedAgain(t *testing.T, f IdentityFixture) {
 }
 
 func identityDeletedTwice(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	journal := &Journal{}
 	_, err := f.Identities.Ensure(t.Context(), spec, journal)
@@ -150,6 +173,7 @@ func identityDeletedTwice(t *testing.T, f IdentityFixture) {
 
 // identityDeletedAroundForeign puts a foreign application in the place of ours: the rest goes, and the failure names it.
 func identityDeletedAroundForeign(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	ensureIdentity(t, f.Identities, spec)
 	organization, clientID := f.Names("acme")
@@ -160,11 +184,12 @@ func identityDeletedAroundForeign(t *testing.T, f IdentityFixture) {
 	requireCode(t, tenant.CodeForeign, err)
 	require.ErrorContains(t, err, clientID)
 	require.Equal(t, before, f.Snapshot(t, tenant.KindApplication, clientID))
-	require.Equal(t, "", f.Snapshot(t, tenant.KindOrganization, organization))
-	require.Equal(t, "", f.Snapshot(t, tenant.KindUser, spec.Administrator.Email))
+	require.Empty(t, f.Snapshot(t, tenant.KindOrganization, organization))
+	require.Empty(t, f.Snapshot(t, tenant.KindUser, spec.Administrator.Email))
 }
 
 func identityDeletedDrifted(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	for _, part := range []IdentityPart{BrokenApplication, BrokenAdministrator, BrokenMembership} {
 		ensureIdentity(t, f.Identities, spec)

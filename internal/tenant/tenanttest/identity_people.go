@@ -14,6 +14,7 @@ import (
 
 // identitySharedPerson has one person administer two tenants: the account is the first one's, and outlives each.
 func identitySharedPerson(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	acme, globex := identitySpec("acme"), identitySpec("globex")
 	globex.Administrator = tenant.Administrator{Email: "Ada@acme.Example.com", Name: "Ada, of Globex"}
 	first := ensureIdentity(t, f.Identities, acme)
@@ -44,18 +45,20 @@ func identitySharedPerson(t *testing.T, f IdentityFixture) {
 
 // identityMemberElsewhere has the product make the administrator a member of another organization, too.
 func identityMemberElsewhere(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	acme, globex := identitySpec("acme"), identitySpec("globex")
 	ensureIdentity(t, f.Identities, acme)
 	ensureIdentity(t, f.Identities, globex)
 	f.Join(t, "globex", acme.Administrator.Email)
 	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
-	require.NotEqual(t, "", f.Snapshot(t, tenant.KindUser, acme.Administrator.Email))
+	require.NotEmpty(t, f.Snapshot(t, tenant.KindUser, acme.Administrator.Email))
 	organization, clientID := f.Names("acme")
-	require.Equal(t, "", f.Snapshot(t, tenant.KindOrganization, organization))
-	require.Equal(t, "", f.Snapshot(t, tenant.KindApplication, clientID))
+	require.Empty(t, f.Snapshot(t, tenant.KindOrganization, organization))
+	require.Empty(t, f.Snapshot(t, tenant.KindApplication, clientID))
 }
 
 func identityTwoCreators(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	got := atOnce(t, 6, func(ctx context.Context, n int) (tenant.Identity, error) {
 		return []tenant.Identities{f.Identities, f.Another}[n%2].Ensure(ctx, spec, tenant.NoJournal{})
@@ -68,6 +71,7 @@ func identityTwoCreators(t *testing.T, f IdentityFixture) {
 }
 
 func identityTwoTenantsAtOnce(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	got := atOnce(t, 6, func(ctx context.Context, n int) (tenant.Identity, error) {
 		spec := identitySpec(tenant.ID("tenant-" + strconv.Itoa(n)))
 		spec.Administrator.Email = "ada@example.com"
@@ -78,7 +82,7 @@ func identityTwoTenantsAtOnce(t *testing.T, f IdentityFixture) {
 		id := tenant.ID("tenant-" + strconv.Itoa(n))
 		require.NoError(t, f.Identities.Delete(t.Context(), id, tenant.NoJournal{}))
 	}
-	require.Equal(t, "", f.Snapshot(t, tenant.KindUser, "ada@example.com"))
+	require.Empty(t, f.Snapshot(t, tenant.KindUser, "ada@example.com"))
 }
 
 // atOnce runs work n times at once and returns the results.
@@ -104,6 +108,7 @@ func atOnce[T any](t *testing.T, n int, work func(ctx context.Context, n int) (T
 // identityInvitations mints two: both let the person in, and neither is stored. A backend whose links carry nothing
 // secret gives the same one twice.
 func identityInvitations(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	inviter, ok := f.Identities.(tenant.Inviter)
 	if !ok {
 		return // an optional power
@@ -128,6 +133,7 @@ func identityInvitations(t *testing.T, f IdentityFixture) {
 }
 
 func identityNoSecretStored(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	spec := identitySpec("acme")
 	ensureIdentity(t, f.Identities, spec)
 	first := f.Secret(t, "acme").Reveal()
@@ -141,6 +147,7 @@ func identityNoSecretStored(t *testing.T, f IdentityFixture) {
 
 // identityKilledCreating ends the first Ensure between any two writes.
 func identityKilledCreating(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	CrashEverywhere(t, func(_ *testing.T, round int) (func(context.Context) error, func(*testing.T)) {
 		spec := identitySpec(tenant.ID("round-" + strconv.Itoa(round)))
 		journal := &Journal{}
@@ -164,14 +171,20 @@ func identityKilledCreating(t *testing.T, f IdentityFixture) {
 
 // identityKilledChanging ends an Ensure that changes everything, the administrator included.
 func identityKilledChanging(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	CrashEverywhere(t, func(t *testing.T, round int) (func(context.Context) error, func(*testing.T)) {
 		t.Helper()
 		spec := identitySpec(tenant.ID("round-" + strconv.Itoa(round)))
 		former := spec.Administrator.Email
 		ensureIdentity(t, f.Identities, spec)
 		no := false
-		spec.DisplayName, spec.Roles, spec.SecretVersion, spec.Enabled = "Other Ltd", []string{"other"}, 2, &no
-		spec.Administrator = tenant.Administrator{Email: "grace@" + string(spec.Tenant) + ".example", Name: "Grace"}
+		spec.DisplayName, spec.Roles, spec.SecretVersion, spec.Enabled = "Other Ltd", []string{
+			"other",
+		}, 2, &no
+		spec.Administrator = tenant.Administrator{
+			Email: "grace@" + string(spec.Tenant) + ".example",
+			Name:  "Grace",
+		}
 		journal := &Journal{}
 		work := func(ctx context.Context) error {
 			_, err := f.Identities.Ensure(ctx, spec, journal)
@@ -186,7 +199,7 @@ func identityKilledChanging(t *testing.T, f IdentityFixture) {
 			require.Equal(t, spec.Administrator, got.Administrator)
 			require.Equal(t, int64(2), got.Secret.Version)
 			require.False(t, got.Enabled)
-			require.Equal(t, "", f.Snapshot(t, tenant.KindUser, former))
+			require.Empty(t, f.Snapshot(t, tenant.KindUser, former))
 			require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, tenant.NoJournal{}))
 			f.requireNothingLeft(t, spec)
 		}
@@ -194,6 +207,7 @@ func identityKilledChanging(t *testing.T, f IdentityFixture) {
 }
 
 func identityKilledDeleting(t *testing.T, f IdentityFixture) {
+	t.Helper()
 	CrashEverywhere(t, func(t *testing.T, round int) (func(context.Context) error, func(*testing.T)) {
 		t.Helper()
 		spec := identitySpec(tenant.ID("round-" + strconv.Itoa(round)))
