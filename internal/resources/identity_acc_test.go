@@ -203,6 +203,39 @@ func TestAccIdentitySecret(t *testing.T) {
 	)
 }
 
+func TestAccIdentityPartsAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	unknown := func(attribute string) acc.ConfigPlanChecks {
+		return planned(
+			action(identityAddress, plancheck.ResourceActionUpdate),
+			plancheck.ExpectUnknownValue(identityAddress, tfjsonpath.New(attribute)),
+			plancheck.ExpectKnownValue(
+				identityAddress,
+				tfjsonpath.New("missing"),
+				knownvalue.SetSizeExact(0),
+			),
+		)
+	}
+	w.run(t,
+		acc.TestStep{Config: identityConfig("")},
+		acc.TestStep{
+			PreConfig: func() { w.exec(t, "identity.db", "DELETE FROM memberships; DELETE FROM users") },
+			Config:    identityConfig(""), ConfigPlanChecks: unknown("administrator_id"),
+		},
+		acc.TestStep{
+			PreConfig: func() {
+				w.exec(t, "identity.db", "UPDATE applications SET secret_hash = printf('%064d', 0)")
+			},
+			Config: identityConfig(""), ConfigPlanChecks: unknown("secret"),
+		},
+		acc.TestStep{
+			PreConfig: func() { w.exec(t, "identity.db", "DELETE FROM applications") },
+			Config:    identityConfig(""), ConfigPlanChecks: unknown("application_id"),
+		},
+	)
+}
+
 func TestAccIdentityRefusesAForeignOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -49,7 +49,13 @@ func seeded(t *testing.T) *world {
 // edit runs a statement in the tenant's database, as its application would.
 func (w *world) edit(t *testing.T, statement string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", w.path("databases/"+databaseName+".db"))
+	w.exec(t, "databases/"+databaseName+".db", statement)
+}
+
+// exec runs a statement in one of the world's files, behind its owner's back.
+func (w *world) exec(t *testing.T, file, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", w.path(file))
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), statement)
 	require.NoError(t, err)
