@@ -62,8 +62,8 @@ func (b *Backend) ensure(
 	if err != nil {
 		return tenant.Database{}, err
 	}
-	if len(pending) == 0 && file.readOnly && spec.ReadOnly && !slices.ContainsFunc(applied, unknown) {
-		return at.database(applied, true), nil
+	if len(pending) == 0 && file.readOnly == spec.ReadOnly && !slices.ContainsFunc(applied, unknown) {
+		return at.database(applied, spec.ReadOnly), file.resumeLog(ctx)
 	}
 	if file, err = b.writable(ctx, file); err != nil {
 		return tenant.Database{}, err

@@ -139,15 +139,11 @@ func (l location) setMode(mode fs.FileMode) error {
 	return nil
 }
 
-// settle brings the file to the mode that the spec asks for. Without a write-ahead log a reader needs to write nothing, not even
-// beside the file; where a process keeps the log open, it stays until that one is gone.
+// settle brings the file to the mode that the spec asks for. Without a write-ahead log a reader needs to write nothing,
+// not even beside the file; where a process keeps the log open, it stays until that one is gone.
 func (f *file) settle(ctx context.Context, readOnly bool) error {
 	if !readOnly {
-		if mode, err := f.journalMode(ctx, ""); err != nil || mode == "wal" {
-			return sqlitefile.Classify("opening the write-ahead log of "+f.at.path, err)
-		}
-		_, err := f.journalMode(ctx, "= WAL")
-		return sqlitefile.Classify("opening the write-ahead log of "+f.at.path, err)
+		return f.resumeLog(ctx)
 	}
 	if err := f.standAlone(ctx); err != nil && !tenant.HasCode(err, tenant.CodeBusy) {
 		return err
@@ -155,6 +151,20 @@ func (f *file) settle(ctx context.Context, readOnly bool) error {
 	f.close()
 	tenant.Failpoint(ctx, "database.settled")
 	return f.at.setMode(readOnlyMode)
+}
+
+// resumeLog sees to it that a writable file has its write-ahead log again, even if a kill fell between its two steps.
+func (f *file) resumeLog(ctx context.Context) error {
+	if f.readOnly {
+		return nil
+	}
+	doing := "opening the write-ahead log of " + f.at.path
+	mode, err := f.journalMode(ctx, "")
+	if err != nil || mode == "wal" {
+		return sqlitefile.Classify(doing, err)
+	}
+	_, err = f.journalMode(ctx, "= WAL")
+	return sqlitefile.Classify(doing, err)
 }
 
 // remove removes a file that was never published.

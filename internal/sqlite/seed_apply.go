@@ -21,18 +21,36 @@ type seeding struct {
 	spec  tenant.SeedSpec
 	doing string
 
-	rows   []*remembered            // as stored, before and after
-	wanted map[*remembered]bool     // those that the seed still has
-	fresh  map[*remembered]bool     // those whose values are the seed's at the end of this Apply
-	stored map[*remembered]string   // what of them is stored, to tell what has to be stored again
-	tables map[string]*table        // of the seed
-	edited []tenant.RowEdit         // and kept so
-	kept   map[*remembered][]string // rows that the seed no longer has and that stay: who refers to them
+	rows       []*remembered          // as stored, before and after
+	wanted     map[*remembered]bool   // those that the seed still has
+	fresh      map[*remembered]bool   // those whose values are the seed's at the end of this Apply
+	stored     map[*remembered]string // what of them is stored, to tell what has to be stored again
+	tables     map[string]*table      // of the seed
+	edited     []tenant.RowEdit       // and kept so
+	kept       map[*remembered]tenant.RowEdit
+	statements map[string]*sql.Stmt // they end with the transaction
+	changing   bool                 // a row was written or removed
+}
+
+// exec runs a statement that changes rows.
+func (s *seeding) exec(ctx context.Context, query string, args ...any) error {
+	s.changing = true
+	statement := s.statements[query]
+	if statement == nil {
+		var err error
+		if statement, err = s.tx.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // see statements
+			return err
+		}
+		s.statements[query] = statement
+	}
+	_, err := statement.ExecContext(ctx, args...)
+	return err
 }
 
 // run is the order of work.
 func (s *seeding) run(ctx context.Context, isNew bool, mark string) (tenant.Seed, error) {
 	s.wanted, s.fresh, s.stored = map[*remembered]bool{}, map[*remembered]bool{}, map[*remembered]string{}
+	s.statements = map[string]*sql.Stmt{}
 	if err := s.prepare(ctx, isNew, mark); err != nil {
 		return tenant.Seed{}, s.failed("preparing", err)
 	}
@@ -63,12 +81,11 @@ func (s *seeding) run(ctx context.Context, isNew bool, mark string) (tenant.Seed
 	if err := s.remember(ctx, gone); err != nil {
 		return tenant.Seed{}, s.failed("remembering", err)
 	}
-	return s.outcome(ctx)
-}
-
-func (s *seeding) outcome(ctx context.Context) (tenant.Seed, error) {
-	seed, err := compare(ctx, s.tx)
-	return seed, s.failed("reading back", err)
+	out := tenant.Seed{Edited: s.edited}
+	for _, row := range gone {
+		out.Kept = append(out.Kept, s.kept[row])
+	}
+	return sorted(out), nil
 }
 
 func refused(doing string, edits []tenant.RowEdit) error {
@@ -167,13 +184,11 @@ func (t *table) checkColumn(name string, inKey bool) error {
 func (s *seeding) missing(ctx context.Context) ([]*remembered, error) {
 	keys := map[string]bool{}
 	for _, table := range s.spec.Tables {
-		for _, row := range table.Rows {
-			keys[encode([]any{table.Name, table.Key, keyOf(table.Key, row)})] = true
-		}
+		keysOf(table, keys)
 	}
 	var gone []*remembered
 	for _, row := range slices.Backward(s.rows) {
-		if !keys[encode([]any{row.table, row.keyColumns, row.key})] {
+		if !keys[row.name()] {
 			gone = append(gone, row)
 		}
 	}
@@ -220,18 +235,26 @@ func (s *seeding) look(ctx context.Context, table tenant.SeedTable, columns []st
 
 // write brings the rows of one table to what the seed says.
 func (s *seeding) write(ctx context.Context, table tenant.SeedTable) error {
-	known, byKey, err := s.known(ctx, table)
-	if err != nil {
-		return s.failed("comparing table "+table.Name, err)
+	var known []*remembered
+	byKey := map[string]*remembered{}
+	for _, row := range s.rows {
+		if row.table == table.Name {
+			known = append(known, row)
+			byKey[encode([]any{row.keyColumns, row.key})] = row
+		}
 	}
 	targets, err := s.targets(ctx, table, s.columns(table, known))
 	if err != nil {
 		return err
 	}
+	rekeyed, err := s.rekeyed(ctx, table, known)
+	if err != nil {
+		return s.failed("comparing table "+table.Name, err)
+	}
 	for _, to := range targets {
 		old := byKey[encode([]any{table.Key, to.key})]
-		if to.now != nil && known[to.now.identity] != nil {
-			old = known[to.now.identity]
+		if to.now != nil && rekeyed[to.now.identity] != nil {
+			old = rekeyed[to.now.identity]
 		}
 		if err := s.writeRow(ctx, to, old); err != nil {
 			return s.failed("writing "+table.Name+"["+showKey(table.Key, to.key)+"]", err)
@@ -240,8 +263,43 @@ func (s *seeding) write(ctx context.Context, table tenant.SeedTable) error {
 	return nil
 }
 
+// rekeyed returns the rows that are remembered by a key which the seed writes in another way now, by their identity.
+func (s *seeding) rekeyed(
+	ctx context.Context, table tenant.SeedTable, known []*remembered,
+) (map[string]*remembered, error) {
+	keys := keysOf(table, map[string]bool{})
+	var rows []*remembered
+	for _, row := range known {
+		if !keys[row.name()] {
+			rows = append(rows, row)
+		}
+	}
+	out := map[string]*remembered{}
+	if len(rows) == 0 {
+		return out, nil
+	}
+	seen, err := states(ctx, s.tx, rows)
+	for row, now := range seen {
+		if len(now) == 1 {
+			out[now[0].identity] = row
+		}
+	}
+	return out, err
+}
+
+// name tells a row from all others of the seed.
+func (r *remembered) name() string { return encode([]any{r.table, r.keyColumns, r.key}) }
+
+// keysOf adds the names of the table's rows to keys.
+func keysOf(table tenant.SeedTable, keys map[string]bool) map[string]bool {
+	for _, row := range table.Rows {
+		keys[encode([]any{table.Name, table.Key, keyOf(table.Key, row)})] = true
+	}
+	return keys
+}
+
 // columns returns the columns that the seed has or had.
-func (s *seeding) columns(table tenant.SeedTable, known map[string]*remembered) []string {
+func (s *seeding) columns(table tenant.SeedTable, known []*remembered) []string {
 	columns := map[string]bool{}
 	for _, row := range table.Rows {
 		for name := range row {
@@ -282,30 +340,6 @@ func (s *seeding) targets(ctx context.Context, table tenant.SeedTable, columns [
 		out = append(out, to)
 	}
 	return out, nil
-}
-
-// known returns what is remembered of the table, by the identity of those rows that there are and by key.
-func (s *seeding) known(
-	ctx context.Context, table tenant.SeedTable,
-) (byIdentity, byKey map[string]*remembered, err error) {
-	byIdentity, byKey = map[string]*remembered{}, map[string]*remembered{}
-	var rows []*remembered
-	for _, row := range s.rows {
-		if row.table == table.Name {
-			rows = append(rows, row)
-			byKey[encode([]any{row.keyColumns, row.key})] = row
-		}
-	}
-	if len(rows) == 0 {
-		return byIdentity, byKey, nil
-	}
-	seen, err := states(ctx, s.tx, rows)
-	for row, now := range seen {
-		if len(now) == 1 {
-			byIdentity[now[0].identity] = row
-		}
-	}
-	return byIdentity, byKey, err
 }
 
 // target is a row of the seed and what there is of it.
@@ -375,6 +409,10 @@ func (s *seeding) edit(ctx context.Context, to target, old *remembered, columns 
 	if s.spec.OnEdit == tenant.RestoreEdits {
 		return s.put(ctx, to, old)
 	}
+	maps.DeleteFunc(old.written, func(name string, _ string) bool {
+		_, still := to.row[name]
+		return !still
+	})
 	s.edited = append(s.edited, old.edit(columns))
 	return nil
 }
@@ -402,9 +440,8 @@ func (s *seeding) insert(ctx context.Context, to target) error {
 		names, values = append(names, quoted(name)), append(values, to.table.columns[name].value(to.row[name]))
 		places = append(places, fmt.Sprintf("$%d", len(values)))
 	}
-	_, err := s.tx.ExecContext(ctx, "INSERT INTO "+quoted(to.table.name)+" ("+strings.Join(names, ", ")+
+	return s.exec(ctx, "INSERT INTO "+quoted(to.table.name)+" ("+strings.Join(names, ", ")+
 		") VALUES ("+strings.Join(places, ", ")+")", values...)
-	return err
 }
 
 func (s *seeding) update(ctx context.Context, to target) error {
@@ -419,9 +456,8 @@ func (s *seeding) update(ctx context.Context, to target) error {
 	if len(sets) == 0 {
 		return nil
 	}
-	_, err := s.tx.ExecContext(ctx, "UPDATE "+quoted(to.table.name)+" SET "+strings.Join(sets, ", ")+
+	return s.exec(ctx, "UPDATE "+quoted(to.table.name)+" SET "+strings.Join(sets, ", ")+
 		" WHERE "+to.where("", len(values)+1), append(values, to.args(to.key)...)...)
-	return err
 }
 
 // probe returns what the database would make of the seed's values in an existing row, and leaves the row as it is.
@@ -460,7 +496,7 @@ func (s *seeding) tentatively(ctx context.Context, work func() (keep bool, err e
 // stay.
 func (s *seeding) remove(ctx context.Context, rows []*remembered) ([]*remembered, error) {
 	for {
-		s.kept = map[*remembered][]string{}
+		s.kept = map[*remembered]tenant.RowEdit{}
 		var stay []*remembered
 		for _, row := range rows {
 			gone, err := s.removeRow(ctx, row)
@@ -494,21 +530,34 @@ func (s *seeding) removeRow(ctx context.Context, row *remembered) (gone bool, er
 	if len(seen[0]) == 0 {
 		return true, s.forget(ctx, row)
 	}
-	if _, edited := row.compare(seen[0]); edited {
+	if edit, edited := row.compare(seen[0]); edited {
+		s.kept[row] = edit
 		return false, nil
 	}
-	if s.kept[row], err = s.referrers(ctx, at.keyed, row); err != nil || len(s.kept[row]) > 0 {
+	referrers, err := s.referrers(ctx, at.keyed, row)
+	if err != nil {
 		return false, err
 	}
+	if len(referrers) > 0 {
+		s.keepReferenced(row, referrers...)
+		return false, nil
+	}
 	return s.delete(ctx, at.keyed, row)
+}
+
+func (s *seeding) keepReferenced(row *remembered, by ...string) {
+	edit := row.edit(nil)
+	edit.Referenced = by
+	s.kept[row] = edit
 }
 
 func (s *seeding) delete(ctx context.Context, at keyed, row *remembered) (bool, error) {
 	gone := true
 	err := s.tentatively(ctx, func() (bool, error) {
-		_, err := s.tx.ExecContext(ctx, "DELETE FROM "+quoted(at.table.name)+" WHERE "+at.where("", 1), at.args(row.key)...)
+		err := s.exec(ctx, "DELETE FROM "+quoted(at.table.name)+" WHERE "+at.where("", 1), at.args(row.key)...)
 		if err != nil && sqlitefile.ResultCode(err) == sqlite3.SQLITE_CONSTRAINT {
-			s.kept[row], gone = []string{"a constraint"}, false
+			gone = false
+			s.keepReferenced(row, "a constraint")
 			return false, nil
 		}
 		return true, err
@@ -604,12 +653,12 @@ func (r *reference) query(at keyed) string {
 // product changed on the way, and what is kept although the seed has dropped it.
 func (s *seeding) remember(ctx context.Context, gone []*remembered) error {
 	for _, row := range gone {
-		why := encode(slices.Concat([]string{}, s.kept[row]))
+		why := encode(s.kept[row].Referenced)
 		row.dropped = &why
 	}
 	var fresh []*remembered
 	for _, row := range s.rows {
-		if s.fresh[row] {
+		if s.changing && s.fresh[row] {
 			if row.written == nil {
 				row.written = columnsOf(row.spec)
 			}
@@ -669,7 +718,7 @@ func (s *seeding) store(ctx context.Context) error {
 			last++
 			row.position = last
 		}
-		_, err := s.tx.ExecContext(ctx, `INSERT OR REPLACE INTO tenantry_seed_rows
+		err := s.exec(ctx, `INSERT OR REPLACE INTO tenantry_seed_rows
 			(position, table_name, key_columns, key, spec, written, dropped) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 			row.position, row.table, encode(row.keyColumns), encode(row.key), encode(row.spec), encode(row.written), row.dropped)
 		if err != nil {
