@@ -1,0 +1,148 @@
+package provider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
+)
+
+type configModel struct {
+	Installation types.String         `tfsdk:"installation"`
+	Keys         []keyModel           `tfsdk:"keys"`
+	Pools        map[string]poolModel `tfsdk:"pools"`
+	Edge         *edgeModel           `tfsdk:"edge"`
+	Embedded     *embeddedModel       `tfsdk:"embedded"`
+}
+
+type keyModel struct {
+	ID     types.String `tfsdk:"id"`
+	Secret types.String `tfsdk:"secret"`
+}
+
+type poolModel struct {
+	SQLite     *sqliteModel `tfsdk:"sqlite"`
+	Isolation  types.String `tfsdk:"isolation"`
+	Plans      []string     `tfsdk:"plans"`
+	MaxTenants types.Int64  `tfsdk:"max_tenants"`
+}
+
+type sqliteModel struct {
+	Path types.String `tfsdk:"path"`
+}
+
+type edgeModel struct {
+	Upstreams map[string]string `tfsdk:"upstreams"`
+}
+
+type embeddedModel struct {
+	Path types.String `tfsdk:"path"`
+	Zone types.String `tfsdk:"zone"`
+}
+
+// Schema describes the provider block.
+func (p *tenantProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
+	notEmpty := stringvalidator.LengthAtLeast(1)
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Creates what a tenant of a multi-tenant product needs (a database, an identity, hostnames and " +
+			"first rows), marks each of these as its own, and changes or deletes nothing that does not carry its mark.",
+		Attributes: map[string]schema.Attribute{
+			"installation": schema.StringAttribute{
+				Required: true,
+				MarkdownDescription: "The name of this fleet of tenants, such as `prod-eu`: 1–32 of a-z, 0-9 and '-'. It is part of " +
+					"every name and mark, so that several installations may share a server. It never changes.",
+			},
+			"keys": keysAttribute(notEmpty),
+			"pools": schema.MapNestedAttribute{
+				Optional: true,
+				MarkdownDescription: "The places where tenants' databases live, by name. Without them `embedded` supplies one, " +
+					"named `embedded`, that takes every plan.",
+				NestedObject: schema.NestedAttributeObject{Attributes: poolAttributes(notEmpty)},
+			},
+			"edge": schema.SingleNestedAttribute{
+				Optional:            true,
+				MarkdownDescription: "The proxy in front of the application.",
+				Attributes: map[string]schema.Attribute{
+					"upstreams": schema.MapAttribute{
+						Optional: true, ElementType: types.StringType,
+						MarkdownDescription: "The `host:port` that serves the tenants of a plan, by plan; the plan `\"\"` stands for " +
+							"all others.",
+					},
+				},
+			},
+			"embedded": schema.SingleNestedAttribute{
+				Optional: true,
+				MarkdownDescription: "Supplies whatever else is left out, as files in one folder: for a first try, for development and " +
+					"for tests. It cannot be used where Terraform runs remotely.",
+				Attributes: map[string]schema.Attribute{
+					"path": schema.StringAttribute{
+						Required: true, Validators: []validator.String{notEmpty},
+						MarkdownDescription: "The folder, relative to the root module. `tenantctl init` makes the file `key` in it.",
+					},
+					"zone": schema.StringAttribute{
+						Required: true, Validators: []validator.String{notEmpty},
+						MarkdownDescription: "The DNS zone under which every tenant has its default hostname, such as `app.localhost`.",
+					},
+				},
+			},
+		},
+	}
+}
+
+func keysAttribute(notEmpty validator.String) schema.Attribute {
+	return schema.ListNestedAttribute{
+		Optional: true, Sensitive: true,
+		Validators: []validator.List{listvalidator.SizeAtLeast(1)},
+		MarkdownDescription: "The keys that mark objects and derive secrets. The first one is current; the others still verify " +
+			"what they once marked. Left out, they come from the environment variable `TENANT_KEYS` (`id:base64`, separated " +
+			"by commas), then from the key file of `embedded`. Use an ephemeral variable: nothing of it is stored.",
+		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+			"id": schema.StringAttribute{
+				Required: true, Validators: []validator.String{notEmpty},
+				MarkdownDescription: "The name by which marks and states refer to the key: 1–16 of a-z, 0-9 and '-'.",
+			},
+			"secret": schema.StringAttribute{
+				Required: true, Sensitive: true, Validators: []validator.String{notEmpty},
+				MarkdownDescription: "At least 32 random bytes in base64.",
+			},
+		}},
+	}
+}
+
+func poolAttributes(notEmpty validator.String) map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"sqlite": schema.SingleNestedAttribute{
+			Required:            true,
+			MarkdownDescription: "A folder with one SQLite file for each tenant.",
+			Attributes: map[string]schema.Attribute{
+				"path": schema.StringAttribute{
+					Required: true, Validators: []validator.String{notEmpty},
+					MarkdownDescription: "The folder, relative to the root module.",
+				},
+			},
+		},
+		"isolation": schema.StringAttribute{
+			Optional: true,
+			Validators: []validator.String{stringvalidator.OneOf(
+				string(tenant.IsolationDatabase), string(tenant.IsolationSchema), string(tenant.IsolationRow),
+			)},
+			MarkdownDescription: "How tenants are kept apart: `database` (the default), a database each; `schema`, a schema " +
+				"each; `row`, rows in shared tables. SQLite offers `database` only.",
+		},
+		"plans": schema.ListAttribute{
+			Optional: true, ElementType: types.StringType,
+			MarkdownDescription: "The plans whose tenants may live here; left out, all of them.",
+		},
+		"max_tenants": schema.Int64Attribute{
+			Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
+			MarkdownDescription: "How many tenants may live here; left out, any number.",
+		},
+	}
+}
