@@ -177,3 +177,22 @@ func TestDatabases(t *testing.T) {
 	t.Parallel()
 	tenanttest.Databases(t, fixture)
 }
+
+func TestSeeds(t *testing.T) {
+	t.Parallel()
+	tenanttest.Seeds(t, func(t *testing.T) tenanttest.SeedFixture {
+		t.Helper()
+		databases := fixture(t)
+		seeds := func(of tenant.Databases) tenant.Seeds {
+			pool, ok := of.(*sqlite.Backend)
+			require.True(t, ok)
+			return pool.Seeds()
+		}
+		return tenanttest.SeedFixture{
+			DatabaseFixture: databases,
+			Seeds:           seeds(databases.Databases),
+			SeedsAgain:      seeds(databases.Again),
+			SeedsNeighbour:  seeds(databases.Neighbour),
+		}
+	})
+}
