@@ -77,27 +77,17 @@ func (o *options) listMails(ctx context.Context, c *catalog.Catalog) error {
 	})
 }
 
-// mailPreview is the published form of a preview; its field names are a contract.
-type mailPreview struct {
-	To      string `json:"to"`
-	Subject string `json:"subject"`
-	Text    string `json:"text"`
-	HTML    string `json:"html"`
-}
-
 func (o *options) previewMail(ctx context.Context, c *catalog.Catalog, id tenant.ID) error {
 	row, err := knownTenant(ctx, c, id)
 	if err != nil {
 		return err
 	}
-	message, err := driver.PreviewMail(row, templates(o.chdir))
+	text, err := driver.PreviewMail(row, templates(o.chdir))
 	if err != nil {
 		return err
 	}
-	preview := mailPreview{message.To.String(), message.Subject, message.Text, message.HTML}
-	return o.show(preview, func() {
-		fmt.Fprintf(o.out, "To: %s\nSubject: %s\n\n%s", preview.To, preview.Subject, preview.Text)
-	})
+	fmt.Fprint(o.out, text)
+	return nil
 }
 
 func (o *options) deliver(ctx context.Context, f *fleet, ids []string, resend bool) error {

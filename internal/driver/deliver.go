@@ -168,14 +168,14 @@ func (d *Driver) Resend(ctx context.Context, file TenantFile) error {
 }
 
 // PreviewMail renders a tenant's mail from what the catalog recorded, with a placeholder for the invitation.
-func PreviewMail(row catalog.Tenant, templates fs.FS) (welcome.Message, error) {
+func PreviewMail(row catalog.Tenant, templates fs.FS) (string, error) {
 	output, err := readOutput(row.ID, row.Outputs)
 	if err != nil {
-		return welcome.Message{}, err
+		return "", err
 	}
 	data, err := welcome.NewData(output.raw)
 	if err != nil {
-		return welcome.Message{}, err
+		return "", err
 	}
 	return welcome.Preview(templates, data)
 }

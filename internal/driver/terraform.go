@@ -154,10 +154,7 @@ func (t *Terraform) tenantDir(id tenant.ID) (string, error) {
 		}
 	}
 	workspace := filepath.Join(dir, "environment")
-	if have, err := os.ReadFile(
-		workspace,
-	); err == nil &&
-		string(have) == string(id) { //nolint:gosec // our own folder
+	if holds(workspace, string(id)) {
 		return dir, nil
 	}
 	if err := os.WriteFile(workspace, []byte(id), 0o600); err != nil {

@@ -1,9 +1,11 @@
 package provider
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"sync/atomic"
+	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -21,9 +23,10 @@ func NewServer(options Options) tfprotov6.ProviderServer {
 // server guards every RPC. It names each of them instead of embedding the interface: an embedded one would let a new
 // RPC pass unguarded.
 type server struct {
-	inner      tfprotov6.ProviderServer
-	provider   *tenantProvider
-	configured atomic.Int64
+	inner    tfprotov6.ProviderServer
+	provider *tenantProvider
+	mu       sync.Mutex
+	first    *tfprotov6.DynamicValue // the configuration of this run
 }
 
 var _ tfprotov6.ProviderServer = (*server)(nil)
@@ -45,8 +48,8 @@ func guard[Req, Resp any](
 	return resp, err
 }
 
-// ConfigureProvider lets a configuration through once: two aliases reach the same served instance, and the second
-// would silently replace the first.
+// ConfigureProvider refuses a second, different configuration: two aliases reach the same served instance, and the
+// last one would silently count for both.
 func (s *server) ConfigureProvider(
 	ctx context.Context, req *tfprotov6.ConfigureProviderRequest,
 ) (*tfprotov6.ConfigureProviderResponse, error) {
@@ -59,19 +62,18 @@ func (s *server) ConfigureProvider(
 func (s *server) configure(
 	ctx context.Context, req *tfprotov6.ConfigureProviderRequest,
 ) (*tfprotov6.ConfigureProviderResponse, error) {
-	if s.provider.options.Capture != nil && s.configured.Add(1) > 1 {
-		failure := tenant.Fail(tenant.CodeInvalidConfig, "configuring the provider a second time", fmt.Errorf(
-			"the root module has more than one provider \"tenant\" block; remove the aliases"))
-		return &tfprotov6.ConfigureProviderResponse{
-			Diagnostics: []*tfprotov6.Diagnostic{problem("The provider is configured twice", failure)},
-		}, nil
-	}
 	resp, err := s.inner.ConfigureProvider(ctx, req)
-	if err != nil || resp == nil || hasError(resp.Diagnostics) {
+	if err != nil || resp == nil || hasError(resp.Diagnostics) || s.provider.backends == nil {
 		return resp, err
 	}
-	if backends := s.provider.backends; backends != nil && s.provider.options.Capture != nil {
-		s.provider.options.Capture(Captured{Request: req, Backends: backends})
+	if !s.only(req) {
+		failure := tenant.Fail(tenant.CodeInvalidConfig, "configuring the provider a second time", errors.New(
+			"the root module has two provider \"tenant\" blocks that differ; keep one, and a root module for each fleet"))
+		resp.Diagnostics = append(resp.Diagnostics, problem("The provider is configured twice", failure))
+		return resp, nil
+	}
+	if s.provider.options.Capture != nil {
+		s.provider.options.Capture(Captured{Request: req, Backends: s.provider.backends})
 	}
 	if s.provider.options.CaptureOnly {
 		resp.Diagnostics = append(resp.Diagnostics, &tfprotov6.Diagnostic{
@@ -80,6 +82,17 @@ func (s *server) configure(
 		})
 	}
 	return resp, nil
+}
+
+// only reports whether this is the one configuration of the run: Terraform sends it for the plan and again for the
+// apply, but in a reattached provider two aliases end up here as well.
+func (s *server) only(req *tfprotov6.ConfigureProviderRequest) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first == nil {
+		s.first = req.Config
+	}
+	return bytes.Equal(s.first.MsgPack, req.Config.MsgPack) && bytes.Equal(s.first.JSON, req.Config.JSON)
 }
 
 // PlanResourceChange refuses to plan a deletion where whoever serves the provider does not want one.
