@@ -1,6 +1,8 @@
 package resources_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	acc "github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -153,6 +155,46 @@ func TestAccTenantWhosePoolIsOpenUntilTheApply(t *testing.T) {
 			},
 			Config:           knownTenant + wholeTenant,
 			ConfigPlanChecks: planned(action(seedAddress, plancheck.ResourceActionNoop)),
+		},
+	)
+}
+
+func TestAccTenantWhoseProviderIsKnownLate(t *testing.T) {
+	t.Parallel()
+	w := seeded(t)
+	late := func(input, rest string) string {
+		return fmt.Sprintf(`
+resource "terraform_data" "server" {
+  input            = %q
+  triggers_replace = %q
+}
+
+provider "tenant" {
+  wait_for = terraform_data.server.output
+}
+%s`, input, input, rest)
+	}
+	changed := strings.NewReplacer(
+		`"Acme"`,
+		`"Acme Corp"`,
+		"= local.custom_hostname",
+		"= local.custom_hostname\n  ttl = 60",
+	)
+	w.run(t,
+		acc.TestStep{
+			Config:           late("one", knownTenant+wholeTenant),
+			ConfigPlanChecks: planned(plancheck.ExpectUnknownValue(databaseAddress, tfjsonpath.New("name"))),
+		},
+		acc.TestStep{
+			PreConfig: func() {
+				w.meta.Backends.Upstreams = map[string]string{"": "app:80"}
+			},
+			Config: late("two", knownTenant+changed.Replace(wholeTenant)),
+			ConfigPlanChecks: planned(
+				action(databaseAddress, plancheck.ResourceActionNoop),
+				action(domainAddress, plancheck.ResourceActionUpdate),
+				action(identityAddress, plancheck.ResourceActionUpdate),
+			),
 		},
 	)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -169,14 +170,23 @@ func (testProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp
 	resp.TypeName = "tenant"
 }
 
-func (testProvider) Schema(context.Context, provider.SchemaRequest, *provider.SchemaResponse) {}
+func (testProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
+	resp.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
+		"wait_for": schema.StringAttribute{Optional: true},
+	}}
+}
 
+// Configure hands over no backends while wait_for is unknown, as the real provider does with its configuration.
 func (p testProvider) Configure(
 	_ context.Context,
-	_ provider.ConfigureRequest,
+	req provider.ConfigureRequest,
 	resp *provider.ConfigureResponse,
 ) {
-	resp.ResourceData = p.meta
+	meta := *p.meta
+	if !req.Config.Raw.IsFullyKnown() {
+		meta.Backends = nil
+	}
+	resp.ResourceData = &meta
 }
 
 func (testProvider) DataSources(context.Context) []func() datasource.DataSource { return nil }
