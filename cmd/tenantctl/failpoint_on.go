@@ -53,7 +53,7 @@ func kill(whom, data string) {
 }
 
 func childPIDs(data string) []int {
-	files, _ := filepath.Glob(filepath.Join(data, "locks", "*.child.lock"))
+	files, _ := filepath.Glob(filepath.Join(data, "locks", "*.terraform.lock"))
 	var pids []int
 	for _, file := range files {
 		content, _ := os.ReadFile(file)

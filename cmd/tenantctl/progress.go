@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/tenantry/terraform-provider-tenant/internal/driver"
+	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
 // progress shows events as they come: JSON on stdout for programs, lines for people, those that need attention on
@@ -48,7 +49,15 @@ func eventLine(event driver.Event) string {
 	case event.Type == "retry":
 		text += fmt.Sprintf("\n    trying again in %.1fs", event.Elapsed.Seconds())
 	case event.Type == "failed":
-		text += fmt.Sprintf("\n    → %s (%s, %s)", event.Remedy, event.Code, event.Class)
+		text += advice(event.Message, event.Remedy, event.Code, event.Class)
 	}
 	return text
+}
+
+// advice ends the text of a failure: what to do, unless the provider has said it already, and the code for scripts.
+func advice(said, remedy string, code tenant.Code, class tenant.Class) string {
+	if strings.Contains(said, remedy) {
+		return fmt.Sprintf("\n    (%s, %s)", code, class)
+	}
+	return fmt.Sprintf("\n    → %s (%s, %s)", remedy, code, class)
 }

@@ -162,9 +162,9 @@ func (o *options) statusTable(list []tenantStatus) {
 // statusNotes tells below the table what a person has to know or do.
 func (o *options) statusNotes(row tenantStatus) {
 	if row.Failure != nil {
-		fmt.Fprintf(o.out, "\n%s failed (%s, %s): %s\n    → %s\n",
-			row.TenantID, row.Failure.Code, row.Failure.Class,
-			strings.ReplaceAll(row.Failure.Message, "\n", "\n    "), row.Failure.Remedy)
+		f := row.Failure
+		fmt.Fprintf(o.out, "\n%s failed: %s%s\n", row.TenantID, strings.ReplaceAll(f.Message, "\n", "\n    "),
+			advice(f.Message, f.Remedy, f.Code, f.Class))
 	}
 	if row.WaitingFor != "" && row.WaitUntil != nil {
 		fmt.Fprintf(o.out, "\n%s waits for the proof of %s until %s\n",

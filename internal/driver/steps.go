@@ -21,11 +21,14 @@ func newStepReport(generation int64, now func() time.Time) *stepReport {
 func (r *stepReport) saw(step tenant.Step, kind string) { r.seen[step] = kind }
 
 // conditions tells the steps after the run. All are Ready only if the run succeeded: then Terraform has refreshed or
-// made every one of them.
+// made every one of them. A step that the run did not get to is left out: it stays what it was.
 func (r *stepReport) conditions(output Output, failure error) []catalog.Condition {
-	all := make([]catalog.Condition, 0, len(tenant.Steps()))
+	var all []catalog.Condition
 	for _, step := range tenant.Steps() {
-		condition := r.condition(step, failure)
+		condition, reached := r.condition(step, failure)
+		if !reached {
+			continue
+		}
 		if step == tenant.StepDomain && failure == nil && output.Waits() != "" {
 			condition.Message = "waiting for the proof of " + output.Waits()
 		}
@@ -34,25 +37,21 @@ func (r *stepReport) conditions(output Output, failure error) []catalog.Conditio
 	return all
 }
 
-func (r *stepReport) condition(step tenant.Step, failure error) catalog.Condition {
+func (r *stepReport) condition(step tenant.Step, failure error) (catalog.Condition, bool) {
 	condition := catalog.Condition{Step: step, Generation: r.generation, Since: r.now()}
 	kind := r.seen[step]
 	switch {
-	case failure == nil:
-		condition.Status, condition.Reason = catalog.StepReady, "Applied"
-	case kind == "apply_complete":
+	case failure == nil || kind == "apply_complete":
 		condition.Status, condition.Reason = catalog.StepReady, "Applied"
 	case kind == "apply_errored" || tenant.FailureOf(failure).Step == step:
 		found := tenant.FailureOf(failure)
-		condition.Status, condition.Reason, condition.Message = catalog.StepFailed, string(
-			found.Code,
-		), failure.Error()
+		condition.Status, condition.Reason, condition.Message = catalog.StepFailed, string(found.Code), failure.Error()
 	case kind == "apply_start":
 		condition.Status, condition.Reason = catalog.StepProgressing, "Interrupted"
 	default:
-		condition.Status, condition.Reason = catalog.StepUnknown, "NotReached"
+		return catalog.Condition{}, false
 	}
-	return condition
+	return condition, true
 }
 
 func failureRow(err error) *catalog.Failure {
