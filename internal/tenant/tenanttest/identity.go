@@ -87,6 +87,7 @@ func identitySuites() map[string]func(*testing.T, IdentityFixture) {
 		"deleted with parts gone":         identityDeletedDrifted,
 		"drift repaired":                  identityDrift,
 		"enabled":                         identityEnabled,
+		"foreign objects in step":         identityForeignInStep,
 		"foreign objects":                 identityForeign,
 		"hostile names":                   identityHostileNames,
 		"invitations":                     identityInvitations,
@@ -104,6 +105,7 @@ func identitySuites() map[string]func(*testing.T, IdentityFixture) {
 		"secret rotated by version":       identityRotatedByVersion,
 		"shared person":                   identitySharedPerson,
 		"two creators at once":            identityTwoCreators,
+		"two creators in step":            identityTwoCreatorsInStep,
 		"two tenants of a person at once": identityTwoTenantsAtOnce,
 		"updated":                         identityUpdated,
 	}

@@ -21,7 +21,9 @@ func identitySharedPerson(t *testing.T, f IdentityFixture) {
 	second := ensureIdentity(t, f.Identities, globex)
 	require.Equal(t, first.AdministratorID, second.AdministratorID)
 	require.Equal(t, globex.Administrator, second.Administrator, "told as asked for: no difference for ever")
-	require.Equal(t, first, ensureIdentity(t, f.Identities, acme), "the person's own data was not touched")
+	untouched, err := f.Identities.Read(t.Context(), "acme")
+	require.NoError(t, err)
+	require.Equal(t, first, untouched, "the person's own data was not touched")
 
 	// The first tenant goes: the account stays for the second.
 	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
@@ -68,6 +70,60 @@ func identityTwoCreators(t *testing.T, f IdentityFixture) {
 	}
 	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
 	f.requireNothingLeft(t, spec)
+}
+
+// identityForeignInStep lets somebody put a foreign object in the way after it was seen absent.
+func identityForeignInStep(t *testing.T, f IdentityFixture) {
+	t.Helper()
+	for i, kind := range []tenant.Kind{tenant.KindOrganization, tenant.KindApplication, tenant.KindUser} {
+		spec := identitySpec(tenant.ID("step-" + strconv.Itoa(i)))
+		organization, clientID := f.Names(spec.Tenant)
+		name := []string{organization, clientID, spec.Administrator.Email}[i]
+		var planted string
+		ctx := tenant.WithFailpoint(t.Context(), func(point string) {
+			if point == string(kind)+".intended" {
+				f.Plant(t, kind, name)
+				planted = f.Snapshot(t, kind, name)
+			}
+		})
+		_, err := f.Identities.Ensure(ctx, spec, tenant.NoJournal{})
+		requireCode(t, tenant.CodeForeign, err)
+		require.NotEmpty(t, planted)
+		require.Equal(t, planted, f.Snapshot(t, kind, name))
+	}
+}
+
+// identityTwoCreatorsInStep lets the second creator do everything just before the first one makes an object.
+func identityTwoCreatorsInStep(t *testing.T, f IdentityFixture) {
+	t.Helper()
+	for i, kind := range []tenant.Kind{tenant.KindOrganization, tenant.KindApplication, tenant.KindUser} {
+		spec := identitySpec(tenant.ID("step-" + strconv.Itoa(i)))
+		var other tenant.Identity
+		var otherErr error
+		overtaken := false
+		ctx := tenant.WithFailpoint(t.Context(), func(name string) {
+			if name == string(kind)+".intended" && !overtaken {
+				overtaken = true
+				other, otherErr = f.Another.Ensure(t.Context(), spec, tenant.NoJournal{})
+			}
+		})
+		journal := &Journal{}
+		got, err := f.Identities.Ensure(ctx, spec, journal)
+		require.NoError(t, err)
+		require.NoError(t, otherErr)
+		require.True(t, overtaken)
+		require.Equal(t, other, got)
+		journal.RequireSound(t)
+		ids := map[tenant.Kind]string{
+			tenant.KindOrganization: got.OrganizationID, tenant.KindApplication: got.ApplicationID,
+			tenant.KindUser: got.AdministratorID,
+		}
+		for object, id := range journal.Made() {
+			require.Equal(t, ids[object.Kind], id, "the journal has the id of the one that is there")
+		}
+		require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, tenant.NoJournal{}))
+		f.requireNothingLeft(t, spec)
+	}
 }
 
 func identityTwoTenantsAtOnce(t *testing.T, f IdentityFixture) {
