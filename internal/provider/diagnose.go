@@ -26,6 +26,10 @@ func problem(summary string, failure *tenant.Failure) *tfprotov6.Diagnostic {
 	}
 }
 
+func problems(summary string, failure *tenant.Failure) []*tfprotov6.Diagnostic {
+	return []*tfprotov6.Diagnostic{problem(summary, failure)}
+}
+
 func hasError(diagnostics []*tfprotov6.Diagnostic) bool {
 	for _, diagnostic := range diagnostics {
 		if diagnostic.Severity == tfprotov6.DiagnosticSeverityError {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -61,7 +62,7 @@ func (p *tenantProvider) Schema(_ context.Context, _ provider.SchemaRequest, res
 			},
 			"keys": keysAttribute(notEmpty),
 			"pools": schema.MapNestedAttribute{
-				Optional: true,
+				Optional: true, Validators: []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.NoNullValues()},
 				MarkdownDescription: "The places where tenants' databases live, by name. Without them `embedded` supplies one, " +
 					"named `embedded`, that takes every plan.",
 				NestedObject: schema.NestedAttributeObject{Attributes: poolAttributes(notEmpty)},
@@ -72,6 +73,7 @@ func (p *tenantProvider) Schema(_ context.Context, _ provider.SchemaRequest, res
 				Attributes: map[string]schema.Attribute{
 					"upstreams": schema.MapAttribute{
 						Optional: true, ElementType: types.StringType,
+						Validators: []validator.Map{mapvalidator.NoNullValues()},
 						MarkdownDescription: "The `host:port` that serves the tenants of a plan, by plan; the plan `\"\"` stands for " +
 							"all others.",
 					},
@@ -99,7 +101,7 @@ func (p *tenantProvider) Schema(_ context.Context, _ provider.SchemaRequest, res
 func keysAttribute(notEmpty validator.String) schema.Attribute {
 	return schema.ListNestedAttribute{
 		Optional: true, Sensitive: true,
-		Validators: []validator.List{listvalidator.SizeAtLeast(1)},
+		Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.NoNullValues()},
 		MarkdownDescription: "The keys that mark objects and derive secrets. The first one is current; the others still verify " +
 			"what they once marked. Left out, they come from the environment variable `TENANT_KEYS` (`id:base64`, separated " +
 			"by commas), then from the key file of `embedded`. Use an ephemeral variable: nothing of it is stored.",
@@ -130,14 +132,15 @@ func poolAttributes(notEmpty validator.String) map[string]schema.Attribute {
 		},
 		"isolation": schema.StringAttribute{
 			Optional: true,
-			Validators: []validator.String{stringvalidator.OneOf(
-				string(tenant.IsolationDatabase), string(tenant.IsolationSchema), string(tenant.IsolationRow),
-			)},
-			MarkdownDescription: "How tenants are kept apart: `database` (the default), a database each; `schema`, a schema " +
-				"each; `row`, rows in shared tables. SQLite offers `database` only.",
+			Validators: []validator.String{stringvalidator.OneOf(string(tenant.IsolationDatabase))},
+			MarkdownDescription: "How tenants are kept apart. SQLite offers `database` only, which is the default: a database each.",
 		},
 		"plans": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType,
+			Validators: []validator.List{
+				listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), listvalidator.ValueStringsAre(notEmpty),
+				listvalidator.NoNullValues(),
+			},
 			MarkdownDescription: "The plans whose tenants may live here; left out, all of them.",
 		},
 		"max_tenants": schema.Int64Attribute{

@@ -1,11 +1,9 @@
 package provider
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -13,43 +11,39 @@ import (
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
-// NewServer returns a provider value as Terraform's protocol sees it. A panic in any RPC becomes one terminal
-// diagnostic of that RPC: inside the driver it would otherwise end every tenant's run.
-func NewServer(options Options) tfprotov6.ProviderServer {
-	value := newProvider(options)
-	return &server{inner: providerserver.NewProtocol6(value)(), provider: value}
+// everyRPC is all that Terraform can ask of a provider. The parts that the protocol's Go package keeps optional are
+// found by type assertion, so a wrapper that lacks one would hide it.
+type everyRPC interface {
+	tfprotov6.ProviderServer
+	tfprotov6.ListResourceServer
+	tfprotov6.ActionServer
+	tfprotov6.StateStoreServer
 }
 
 // server guards every RPC. It names each of them instead of embedding the interface: an embedded one would let a new
 // RPC pass unguarded.
 type server struct {
-	inner    tfprotov6.ProviderServer
+	inner    everyRPC
 	provider *tenantProvider
-	mu       sync.Mutex
-	first    *tfprotov6.DynamicValue // the configuration of this run
+	calls    calls
 }
 
-var _ tfprotov6.ProviderServer = (*server)(nil)
+var _ everyRPC = (*server)(nil)
 
-// guard calls one RPC; after a panic failed makes the answer.
-func guard[Req, Resp any](
-	ctx context.Context, s *server, name string, req Req, rpc func(context.Context, Req) (Resp, error),
-	failed func([]*tfprotov6.Diagnostic) Resp,
-) (resp Resp, err error) {
-	ctx = tenant.WithFailpoint(ctx, s.provider.options.Failpoint)
-	caught := tenant.Guard("answering Terraform's call "+name, func() error {
-		resp, err = rpc(ctx, req)
-		return nil
-	})
-	if caught != nil {
-		failure := tenant.FailureOf(caught)
-		return failed([]*tfprotov6.Diagnostic{problem("A fault in the provider", &failure)}), nil
+// NewServer returns a provider value as Terraform's protocol sees it. A panic in any RPC becomes one terminal
+// diagnostic of that RPC: inside the driver it would otherwise end every tenant's run.
+func NewServer(options Options) tfprotov6.ProviderServer { return newServer(options) }
+
+func newServer(options Options) *server {
+	value := newProvider(options)
+	inner, ok := providerserver.NewProtocol6(value)().(everyRPC)
+	if !ok {
+		panic("this version of the plugin framework lacks an RPC that this package guards")
 	}
-	return resp, err
+	return &server{inner: inner, provider: value}
 }
 
-// ConfigureProvider refuses a second, different configuration: two aliases reach the same served instance, and the
-// last one would silently count for both.
+// ConfigureProvider tells whoever serves the provider about each configuration that was accepted.
 func (s *server) ConfigureProvider(
 	ctx context.Context, req *tfprotov6.ConfigureProviderRequest,
 ) (*tfprotov6.ConfigureProviderResponse, error) {
@@ -63,49 +57,57 @@ func (s *server) configure(
 	ctx context.Context, req *tfprotov6.ConfigureProviderRequest,
 ) (*tfprotov6.ConfigureProviderResponse, error) {
 	resp, err := s.inner.ConfigureProvider(ctx, req)
-	if err != nil || resp == nil || hasError(resp.Diagnostics) || s.provider.backends == nil {
+	if err != nil || hasError(resp.Diagnostics) {
 		return resp, err
 	}
-	if !s.only(req) {
-		failure := tenant.Fail(tenant.CodeInvalidConfig, "configuring the provider a second time", errors.New(
-			"the root module has two provider \"tenant\" blocks that differ; keep one, and a root module for each fleet"))
-		resp.Diagnostics = append(resp.Diagnostics, problem("The provider is configured twice", failure))
-		return resp, nil
+	options := s.provider.options
+	backends := s.provider.backends()
+	if backends != nil && options.Capture != nil {
+		options.Capture(Captured{Request: req, Backends: backends})
 	}
-	if s.provider.options.Capture != nil {
-		s.provider.options.Capture(Captured{Request: req, Backends: s.provider.backends})
-	}
-	if s.provider.options.CaptureOnly {
-		resp.Diagnostics = append(resp.Diagnostics, &tfprotov6.Diagnostic{
-			Severity: tfprotov6.DiagnosticSeverityError, Summary: CapturedSummary,
-			Detail: "This run was only to learn the provider's configuration.",
-		})
+	if options.CaptureOnly {
+		resp.Diagnostics = append(resp.Diagnostics, captureOnly(backends != nil))
 	}
 	return resp, nil
 }
 
-// only reports whether this is the one configuration of the run: Terraform sends it for the plan and again for the
-// apply, but in a reattached provider two aliases end up here as well.
-func (s *server) only(req *tfprotov6.ConfigureProviderRequest) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.first == nil {
-		s.first = req.Config
+func captureOnly(known bool) *tfprotov6.Diagnostic {
+	if !known {
+		return problem("The provider's configuration is not known", tenant.Fail(tenant.CodeInvalidConfig,
+			"learning the provider's configuration",
+			errors.New("a value in the provider block is known only after an apply; give it as a variable")))
 	}
-	return bytes.Equal(s.first.MsgPack, req.Config.MsgPack) && bytes.Equal(s.first.JSON, req.Config.JSON)
+	return &tfprotov6.Diagnostic{
+		Severity: tfprotov6.DiagnosticSeverityError, Summary: CapturedSummary,
+		Detail: "This run was only to learn the provider's configuration.",
+	}
 }
 
-// PlanResourceChange refuses to plan a deletion where whoever serves the provider does not want one.
+// PlanResourceChange refuses to plan a deletion or a replacement where whoever serves the provider wants none.
 func (s *server) PlanResourceChange(
 	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
 ) (*tfprotov6.PlanResourceChangeResponse, error) {
-	failed := func(d []*tfprotov6.Diagnostic) *tfprotov6.PlanResourceChangeResponse {
-		return &tfprotov6.PlanResourceChangeResponse{Diagnostics: d, PlannedState: req.PriorState}
+	return guard(ctx, s, "PlanResourceChange", req, s.plan,
+		func(d []*tfprotov6.Diagnostic) *tfprotov6.PlanResourceChangeResponse {
+			return &tfprotov6.PlanResourceChangeResponse{
+				Diagnostics: d, PlannedState: req.PriorState, PlannedPrivate: req.PriorPrivate,
+			}
+		})
+}
+
+func (s *server) plan(
+	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
+) (*tfprotov6.PlanResourceChangeResponse, error) {
+	if s.refuses(req.ProposedNewState) {
+		return &tfprotov6.PlanResourceChangeResponse{
+			Diagnostics: refusal(req.TypeName, "delete"), PlannedState: req.PriorState, PlannedPrivate: req.PriorPrivate,
+		}, nil
 	}
-	if refused := s.refusedDelete(req.TypeName, req.ProposedNewState); refused != nil {
-		return failed(refused), nil
+	resp, err := s.inner.PlanResourceChange(ctx, req)
+	if err == nil && s.provider.options.RefuseDestroy && len(resp.RequiresReplace) > 0 && !isNull(req.PriorState) {
+		resp.Diagnostics = append(resp.Diagnostics, refusal(req.TypeName, "replace")...)
 	}
-	return guard(ctx, s, "PlanResourceChange", req, s.inner.PlanResourceChange, failed)
+	return resp, err
 }
 
 // ApplyResourceChange answers a panic with the prior state: the planned one would be saved as if it had been reached.
@@ -114,23 +116,33 @@ func (s *server) ApplyResourceChange(
 ) (*tfprotov6.ApplyResourceChangeResponse, error) {
 	failed := func(d []*tfprotov6.Diagnostic) *tfprotov6.ApplyResourceChangeResponse {
 		return &tfprotov6.ApplyResourceChangeResponse{
-			Diagnostics: d, NewState: req.PriorState, Private: req.PlannedPrivate,
+			Diagnostics: d, NewState: req.PriorState, Private: req.PlannedPrivate, NewIdentity: req.PlannedIdentity,
 		}
 	}
-	if refused := s.refusedDelete(req.TypeName, req.PlannedState); refused != nil {
-		return failed(refused), nil
+	apply := s.inner.ApplyResourceChange
+	if s.refuses(req.PlannedState) { // Terraform does not plan the first half of a tainted object's replacement
+		apply = func(
+			context.Context, *tfprotov6.ApplyResourceChangeRequest,
+		) (*tfprotov6.ApplyResourceChangeResponse, error) {
+			return failed(refusal(req.TypeName, "delete")), nil
+		}
 	}
-	return guard(ctx, s, "ApplyResourceChange", req, s.inner.ApplyResourceChange, failed)
+	return guard(ctx, s, "ApplyResourceChange", req, apply, failed)
 }
 
-func (s *server) refusedDelete(typeName string, planned *tfprotov6.DynamicValue) []*tfprotov6.Diagnostic {
-	if !s.provider.options.RefuseDestroy || planned == nil {
-		return nil
+func (s *server) refuses(planned *tfprotov6.DynamicValue) bool {
+	return s.provider.options.RefuseDestroy && isNull(planned)
+}
+
+func isNull(value *tfprotov6.DynamicValue) bool {
+	if value == nil {
+		return false
 	}
-	if gone, err := planned.IsNull(); err != nil || !gone {
-		return nil
-	}
-	failure := tenant.Fail(tenant.CodeDestroyRefused, "planning to delete a "+typeName,
-		fmt.Errorf("the plan would delete a %s, and this run may not delete anything", typeName))
-	return []*tfprotov6.Diagnostic{problem("A deletion was not asked for", failure)}
+	null, err := value.IsNull()
+	return err == nil && null
+}
+
+func refusal(typeName, verb string) []*tfprotov6.Diagnostic {
+	return problems("A deletion was not asked for", tenant.Fail(tenant.CodeDestroyRefused,
+		"planning the change of a "+typeName, fmt.Errorf("this would %s it, and this run may not delete anything", verb)))
 }

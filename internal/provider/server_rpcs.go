@@ -68,13 +68,25 @@ func (s *server) UpgradeResourceState(
 		})
 }
 
+// UpgradeResourceIdentity is the RPC of that name.
+func (s *server) UpgradeResourceIdentity(
+	ctx context.Context, req *tfprotov6.UpgradeResourceIdentityRequest,
+) (*tfprotov6.UpgradeResourceIdentityResponse, error) {
+	return guard(ctx, s, "UpgradeResourceIdentity", req, s.inner.UpgradeResourceIdentity,
+		func(d []*tfprotov6.Diagnostic) *tfprotov6.UpgradeResourceIdentityResponse {
+			return &tfprotov6.UpgradeResourceIdentityResponse{Diagnostics: d}
+		})
+}
+
 // ReadResource is the RPC of that name.
 func (s *server) ReadResource(
 	ctx context.Context, req *tfprotov6.ReadResourceRequest,
 ) (*tfprotov6.ReadResourceResponse, error) {
 	return guard(ctx, s, "ReadResource", req, s.inner.ReadResource,
 		func(d []*tfprotov6.Diagnostic) *tfprotov6.ReadResourceResponse {
-			return &tfprotov6.ReadResourceResponse{Diagnostics: d, NewState: req.CurrentState}
+			return &tfprotov6.ReadResourceResponse{
+				Diagnostics: d, NewState: req.CurrentState, Private: req.Private, NewIdentity: req.CurrentIdentity,
+			}
 		})
 }
 
@@ -95,16 +107,6 @@ func (s *server) MoveResourceState(
 	return guard(ctx, s, "MoveResourceState", req, s.inner.MoveResourceState,
 		func(d []*tfprotov6.Diagnostic) *tfprotov6.MoveResourceStateResponse {
 			return &tfprotov6.MoveResourceStateResponse{Diagnostics: d}
-		})
-}
-
-// UpgradeResourceIdentity is the RPC of that name.
-func (s *server) UpgradeResourceIdentity(
-	ctx context.Context, req *tfprotov6.UpgradeResourceIdentityRequest,
-) (*tfprotov6.UpgradeResourceIdentityResponse, error) {
-	return guard(ctx, s, "UpgradeResourceIdentity", req, s.inner.UpgradeResourceIdentity,
-		func(d []*tfprotov6.Diagnostic) *tfprotov6.UpgradeResourceIdentityResponse {
-			return &tfprotov6.UpgradeResourceIdentityResponse{Diagnostics: d}
 		})
 }
 
@@ -188,11 +190,111 @@ func (s *server) CloseEphemeralResource(
 		})
 }
 
-// StopProvider is the RPC of that name.
+// ValidateListResourceConfig is the RPC of that name.
+func (s *server) ValidateListResourceConfig(
+	ctx context.Context, req *tfprotov6.ValidateListResourceConfigRequest,
+) (*tfprotov6.ValidateListResourceConfigResponse, error) {
+	return guard(ctx, s, "ValidateListResourceConfig", req, s.inner.ValidateListResourceConfig,
+		func(d []*tfprotov6.Diagnostic) *tfprotov6.ValidateListResourceConfigResponse {
+			return &tfprotov6.ValidateListResourceConfigResponse{Diagnostics: d}
+		})
+}
+
+// ValidateActionConfig is the RPC of that name.
+func (s *server) ValidateActionConfig(
+	ctx context.Context, req *tfprotov6.ValidateActionConfigRequest,
+) (*tfprotov6.ValidateActionConfigResponse, error) {
+	return guard(ctx, s, "ValidateActionConfig", req, s.inner.ValidateActionConfig,
+		func(d []*tfprotov6.Diagnostic) *tfprotov6.ValidateActionConfigResponse {
+			return &tfprotov6.ValidateActionConfigResponse{Diagnostics: d}
+		})
+}
+
+// PlanAction is the RPC of that name.
+func (s *server) PlanAction(
+	ctx context.Context, req *tfprotov6.PlanActionRequest,
+) (*tfprotov6.PlanActionResponse, error) {
+	return guard(ctx, s, "PlanAction", req, s.inner.PlanAction,
+		func(d []*tfprotov6.Diagnostic) *tfprotov6.PlanActionResponse {
+			return &tfprotov6.PlanActionResponse{Diagnostics: d}
+		})
+}
+
+// ValidateStateStoreConfig is the RPC of that name.
+func (s *server) ValidateStateStoreConfig(
+	ctx context.Context, req *tfprotov6.ValidateStateStoreConfigRequest,
+) (*tfprotov6.ValidateStateStoreConfigResponse, error) {
+	return guard(ctx, s, "ValidateStateStoreConfig", req, s.inner.ValidateStateStoreConfig,
+		func(d []*tfprotov6.Diagnostic) *tfprotov6.ValidateStateStoreConfigResponse {
+			return &tfprotov6.ValidateStateStoreConfigResponse{Diagnostics: d}
+		})
+}
+
+// ConfigureStateStore is the RPC of that name.
+func (s *server) ConfigureStateStore(
+	ctx context.Context, req *tfprotov6.ConfigureStateStoreRequest,
+) (*tfprotov6.ConfigureStateStoreResponse, error) {
+	return guard(ctx, s, "ConfigureStateStore", req, s.inner.ConfigureStateStore,
+		func(d []*tfprotov6.Diagnostic) *tfprotov6.ConfigureStateStoreResponse {
+			return &tfprotov6.ConfigureStateStoreResponse{Diagnostics: d}
+		})
+}
+
+// GetStates is the RPC of that name.
+func (s *server) GetStates(
+	ctx context.Context, req *tfprotov6.GetStatesRequest,
+) (*tfprotov6.GetStatesResponse, error) {
+	return guard(ctx, s, "GetStates", req, s.inner.GetStates,
+		func(d []*tfprotov6.Diagnostic) *tfprotov6.GetStatesResponse {
+			return &tfprotov6.GetStatesResponse{Diagnostics: d}
+		})
+}
+
+// DeleteState is the RPC of that name.
+func (s *server) DeleteState(
+	ctx context.Context, req *tfprotov6.DeleteStateRequest,
+) (*tfprotov6.DeleteStateResponse, error) {
+	return guard(ctx, s, "DeleteState", req, s.inner.DeleteState,
+		func(d []*tfprotov6.Diagnostic) *tfprotov6.DeleteStateResponse {
+			return &tfprotov6.DeleteStateResponse{Diagnostics: d}
+		})
+}
+
+// LockState is the RPC of that name.
+func (s *server) LockState(
+	ctx context.Context, req *tfprotov6.LockStateRequest,
+) (*tfprotov6.LockStateResponse, error) {
+	return guard(ctx, s, "LockState", req, s.inner.LockState,
+		func(d []*tfprotov6.Diagnostic) *tfprotov6.LockStateResponse {
+			return &tfprotov6.LockStateResponse{Diagnostics: d}
+		})
+}
+
+// UnlockState is the RPC of that name.
+func (s *server) UnlockState(
+	ctx context.Context, req *tfprotov6.UnlockStateRequest,
+) (*tfprotov6.UnlockStateResponse, error) {
+	return guard(ctx, s, "UnlockState", req, s.inner.UnlockState,
+		func(d []*tfprotov6.Diagnostic) *tfprotov6.UnlockStateResponse {
+			return &tfprotov6.UnlockStateResponse{Diagnostics: d}
+		})
+}
+
+// WriteStateBytes is the RPC of that name.
+func (s *server) WriteStateBytes(
+	ctx context.Context, req *tfprotov6.WriteStateBytesStream,
+) (*tfprotov6.WriteStateBytesResponse, error) {
+	return guard(ctx, s, "WriteStateBytes", req, s.inner.WriteStateBytes,
+		func(d []*tfprotov6.Diagnostic) *tfprotov6.WriteStateBytesResponse {
+			return &tfprotov6.WriteStateBytesResponse{Diagnostics: d}
+		})
+}
+
+// StopProvider is the RPC of that name. It is made even if its own context has ended: it ends those of the others.
 func (s *server) StopProvider(
 	ctx context.Context, req *tfprotov6.StopProviderRequest,
 ) (*tfprotov6.StopProviderResponse, error) {
-	return guard(ctx, s, "StopProvider", req, s.inner.StopProvider,
+	return guard(context.WithoutCancel(ctx), s, "StopProvider", req, s.inner.StopProvider,
 		func(d []*tfprotov6.Diagnostic) *tfprotov6.StopProviderResponse {
 			return &tfprotov6.StopProviderResponse{Error: d[0].Summary + ": " + d[0].Detail}
 		})
@@ -204,6 +306,6 @@ func (s *server) CallFunction(
 ) (*tfprotov6.CallFunctionResponse, error) {
 	return guard(ctx, s, "CallFunction", req, s.inner.CallFunction,
 		func(d []*tfprotov6.Diagnostic) *tfprotov6.CallFunctionResponse {
-			return &tfprotov6.CallFunctionResponse{Error: &tfprotov6.FunctionError{Text: d[0].Detail}}
+			return &tfprotov6.CallFunctionResponse{Error: &tfprotov6.FunctionError{Text: d[0].Summary + ": " + d[0].Detail}}
 		})
 }
