@@ -21,7 +21,7 @@ func main() {
 		options = append(options, tf6server.WithManagedDebug())
 	}
 	err := tf6server.Serve(provider.Address, func() tfprotov6.ProviderServer {
-		return provider.NewServer(provider.Options{Version: version()})
+		return provider.NewServer(provider.Options{Version: version(), Failpoint: failpoint()})
 	}, options...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
