@@ -95,7 +95,7 @@ func scan(ctx context.Context, db Querier, query string) (out []tenant.Migration
 		}
 		done.Name, done.SHA256 = name.String, sum.String
 		if !sum.Valid {
-			done.Name = fmt.Sprintf("version %d (applied by hand)", done.Version)
+			done.Name = fmt.Sprintf("%05d_(applied by hand)", done.Version)
 		}
 		out = append(out, done)
 	}
@@ -138,7 +138,12 @@ func Apply(ctx context.Context, target Target, files tenant.Migrations) ([]tenan
 }
 
 // adoptUnknown changes applied, too.
-func adoptUnknown(ctx context.Context, target Target, files tenant.Migrations, applied []tenant.Migration) error {
+func adoptUnknown(
+	ctx context.Context,
+	target Target,
+	files tenant.Migrations,
+	applied []tenant.Migration,
+) error {
 	byVersion := make(map[int64]tenant.Migration, len(files.Files))
 	for _, file := range files.Files {
 		byVersion[file.Version] = file
@@ -151,7 +156,13 @@ func adoptUnknown(ctx context.Context, target Target, files tenant.Migrations, a
 			return err
 		}
 		file := byVersion[done.Version]
-		if _, err := target.DB.ExecContext(ctx, recordChecksum, file.Version, file.Name, file.SHA256); err != nil {
+		if _, err := target.DB.ExecContext(
+			ctx,
+			recordChecksum,
+			file.Version,
+			file.Name,
+			file.SHA256,
+		); err != nil {
 			return err
 		}
 		applied[i] = file
@@ -212,7 +223,13 @@ func (s shortened) Error() string {
 	if len(text) <= messageMax {
 		return text
 	}
-	return strings.ToValidUTF8(text[:messageMax/2], "") + " […] " + strings.ToValidUTF8(text[len(text)-messageMax/2:], "")
+	return strings.ToValidUTF8(
+		text[:messageMax/2],
+		"",
+	) + " […] " + strings.ToValidUTF8(
+		text[len(text)-messageMax/2:],
+		"",
+	)
 }
 
 func (s shortened) Unwrap() error { return s.error }

@@ -28,7 +28,10 @@ func target(t testing.TB) migrations.Target {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return migrations.Target{
-		DB: db, Dialect: migrations.SQLite(), Name: "the database test-eu_acme", Classify: sqlitefile.Classify,
+		DB:       db,
+		Dialect:  migrations.SQLite(),
+		Name:     "the database test-eu_acme",
+		Classify: sqlitefile.Classify,
 	}
 }
 

@@ -4,6 +4,7 @@ package migrations
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,17 +44,18 @@ func Load(dir string) (tenant.Migrations, error) {
 		return tenant.Migrations{}, tenant.Fail(tenant.CodeMigrationsFolder, doing,
 			errors.New("it contains no file NNNNN_name.sql"))
 	}
-	slices.SortFunc(out.Files, func(a, b tenant.Migration) int { return int(clamp(a.Version - b.Version)) })
+	slices.SortFunc(out.Files, func(a, b tenant.Migration) int { return cmp.Compare(a.Version, b.Version) })
 	for i, file := range out.Files[1:] {
 		if file.Version == out.Files[i].Version {
 			return tenant.Migrations{}, tenant.Fail(tenant.CodeMigrationsFolder, doing,
 				fmt.Errorf("%s and %s have the same version", out.Files[i].Name, file.Name))
 		}
 	}
+	if err := checkContents(out, files); err != nil {
+		return tenant.Migrations{}, tenant.Fail(tenant.CodeMigrationsFolder, doing, err)
+	}
 	return out, nil
 }
-
-func clamp(n int64) int64 { return min(max(n, -1), 1) }
 
 // read returns the zero Migration for a file that is none of ours by its name.
 func read(dir, name string, files snapshot) (tenant.Migration, error) {
@@ -73,9 +74,6 @@ func read(dir, name string, files snapshot) (tenant.Migration, error) {
 	contents, err := os.ReadFile(path) //nolint:gosec // the folder that the configuration names
 	if err != nil {
 		return tenant.Migration{}, err
-	}
-	if err := checkContents(name, version, contents); err != nil {
-		return tenant.Migration{}, fmt.Errorf("%s is no goose migration: %w", name, err)
 	}
 	files[name] = contents
 	sum := sha256.Sum256(contents)
@@ -99,20 +97,38 @@ func parseName(name string) (int64, error) {
 	case extension != ".sql":
 		return 0, fmt.Errorf("%s would be passed over by goose; write its extension .sql", name)
 	case !numbered:
-		return 0, fmt.Errorf("%s is not named NNNNN_name.sql with a version from 1 to %d", name, uint64(1)<<63-1)
+		return 0, fmt.Errorf(
+			"%s is not named NNNNN_name.sql with a version from 1 to %d",
+			name,
+			uint64(1)<<63-1,
+		)
 	}
-	return int64(version), nil //nolint:gosec // parsed into 63 bits
+	return int64(version), nil
 }
 
-// checkContents has goose parse the file and run it on nothing.
-func checkContents(name string, version int64, contents []byte) error {
-	if regexp.MustCompile(`(?im)^\s*--.*\+goose\s+envsub\s+on`).Match(contents) {
-		return errors.New("ENVSUB would put this process's environment, secrets included, into the database")
+// checkContents has goose parse the files.
+func checkContents(migrations tenant.Migrations, files snapshot) error {
+	for _, file := range migrations.Files {
+		if substitutes(files[file.Name]) {
+			return fmt.Errorf(
+				"%s asks for ENVSUB, which would put this process's environment, secrets included, "+
+					"into the database",
+				file.Name,
+			)
+		}
 	}
-	if !bytes.Contains(contents, []byte("+goose")) {
-		return errors.New("it has no '-- +goose Up' line")
+	return parse(migrations.Files, files)
+}
+
+// substitutes reports whether a line is goose's annotation ENVSUB ON.
+func substitutes(contents []byte) bool {
+	for line := range bytes.Lines(contents) {
+		_, annotation, found := bytes.Cut(line, []byte("+goose"))
+		if found && bytes.Contains(bytes.ToUpper(annotation), []byte("ENVSUB")) {
+			return true
+		}
 	}
-	return parse(name, version, contents)
+	return false
 }
 
 // snapshot is a flat folder of files in memory.

@@ -28,8 +28,13 @@ func folder(t testing.TB, files map[string]string) string {
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
-		"00010_ten.sql": good + "\n", "9_nine.sql": good, "00001_one.sql": good,
-		".00001_draft.sql": "not SQL", "README.md": "# notes", "helpers.go": "package x", "00002_x_test.go": "package x",
+		"00010_ten.sql":        good + "\n",
+		"9_nine.sql":           good,
+		"00001_one.sql":        good,
+		".00001_draft.sql":     "not SQL",
+		"README.md":            "# notes",
+		"helpers.go":           "package x",
+		"00002_x_test.go":      "package x",
 		"00002_notes.sql.orig": "left over",
 	}
 	dir := folder(t, files)
@@ -60,20 +65,47 @@ func TestLoadRefuses(t *testing.T) {
 		files map[string]string
 		names []string
 	}{
-		"a name without a version":   {map[string]string{"1_a.sql": good, "users.sql": good}, []string{"users.sql"}},
-		"a name without underscore":  {map[string]string{"00001.sql": good}, []string{"00001.sql"}},
-		"a signed version":           {map[string]string{"+1_a.sql": good}, []string{"+1_a.sql"}},
-		"version zero":               {map[string]string{"00000_a.sql": good}, []string{"00000_a.sql"}},
-		"a version beyond 63 bits":   {map[string]string{"9223372036854775808_a.sql": good}, []string{"9223372036854775808_a.sql"}},
-		"an upper-case extension":    {map[string]string{"00001_a.SQL": good}, []string{"00001_a.SQL"}},
-		"a migration in Go":          {map[string]string{"1_a.sql": good, "00002_b.go": "package x"}, []string{"00002_b.go"}},
-		"two of one version":         {map[string]string{"00001_a.sql": good, "1_b.sql": good}, []string{"00001_a.sql", "1_b.sql"}},
-		"no annotation":              {map[string]string{"00001_a.sql": "CREATE TABLE a (id INTEGER);"}, []string{"00001_a.sql"}},
-		"empty contents":             {map[string]string{"00001_a.sql": ""}, []string{"00001_a.sql"}},
-		"only down":                  {map[string]string{"00001_a.sql": "-- +goose Down\nDROP TABLE a;\n"}, []string{"00001_a.sql"}},
-		"an unknown annotation":      {map[string]string{"00001_a.sql": "-- +goose Up\n-- +goose Sideways\n"}, []string{"00001_a.sql"}},
-		"a missing semicolon":        {map[string]string{"00001_a.sql": "-- +goose Up\nCREATE TABLE a (id INTEGER)\n"}, []string{"00001_a.sql"}},
-		"a statement that never end": {map[string]string{"00001_a.sql": "-- +goose Up\n-- +goose StatementBegin\nSELECT 1;\n"}, []string{"00001_a.sql"}},
+		"a name without a version": {
+			map[string]string{"1_a.sql": good, "users.sql": good},
+			[]string{"users.sql"},
+		},
+		"a name without underscore": {map[string]string{"00001.sql": good}, []string{"00001.sql"}},
+		"a signed version":          {map[string]string{"+1_a.sql": good}, []string{"+1_a.sql"}},
+		"version zero":              {map[string]string{"00000_a.sql": good}, []string{"00000_a.sql"}},
+		"a version beyond 63 bits": {
+			map[string]string{"9223372036854775808_a.sql": good},
+			[]string{"9223372036854775808_a.sql"},
+		},
+		"an upper-case extension": {map[string]string{"00001_a.SQL": good}, []string{"00001_a.SQL"}},
+		"a migration in Go": {
+			map[string]string{"1_a.sql": good, "00002_b.go": "package x"},
+			[]string{"00002_b.go"},
+		},
+		"two of one version": {
+			map[string]string{"00001_a.sql": good, "1_b.sql": good},
+			[]string{"00001_a.sql", "1_b.sql"},
+		},
+		"no annotation": {
+			map[string]string{"00001_a.sql": "CREATE TABLE a (id INTEGER);"},
+			[]string{"00001_a.sql"},
+		},
+		"empty contents": {map[string]string{"00001_a.sql": ""}, []string{"00001_a.sql"}},
+		"only down": {
+			map[string]string{"00001_a.sql": "-- +goose Down\nDROP TABLE a;\n"},
+			[]string{"00001_a.sql"},
+		},
+		"an unknown annotation": {
+			map[string]string{"00001_a.sql": "-- +goose Up\n-- +goose Sideways\n"},
+			[]string{"00001_a.sql"},
+		},
+		"a missing semicolon": {
+			map[string]string{"00001_a.sql": "-- +goose Up\nCREATE TABLE a (id INTEGER)\n"},
+			[]string{"00001_a.sql"},
+		},
+		"a statement that never end": {
+			map[string]string{"00001_a.sql": "-- +goose Up\n-- +goose StatementBegin\nSELECT 1;\n"},
+			[]string{"00001_a.sql"},
+		},
 		"environment substitution": {
 			map[string]string{"00001_a.sql": "-- +goose Up\n-- +goose ENVSUB ON\nSELECT '${TENANT_KEYS}';\n"},
 			[]string{"00001_a.sql", "ENVSUB"},
@@ -115,14 +147,18 @@ func FuzzLoad(f *testing.F) {
 	f.Add("00001_a.sql", []byte(good))
 	f.Add("1_.sql", []byte("-- +goose NO TRANSACTION\n-- +goose Up\nPRAGMA user_version = 1;\n"))
 	f.Add("+1_a.sql", []byte("-- +goose Up\n"))
-	f.Add("00002_fn.sql", []byte("-- +goose Up\n-- +goose StatementBegin\nSELECT ';';\nSELECT 2;\n-- +goose StatementEnd\n"))
+	f.Add(
+		"00002_fn.sql",
+		[]byte("-- +goose Up\n-- +goose StatementBegin\nSELECT ';';\nSELECT 2;\n-- +goose StatementEnd\n"),
+	)
 	f.Add("2_env.sql", []byte("-- +goose Up\n-- +goose envsub on\nSELECT '$HOME';\n"))
 	f.Add("3_b.SQL", []byte("\ufeff-- +goose Up\r\nSELECT 1;\r\n"))
 	f.Add("users.sql", []byte("SELECT"))
 	f.Add("4_x.go", []byte("package x"))
 	f.Add(".5_x.sql", []byte{0, 0xff})
 	f.Fuzz(func(t *testing.T, name string, contents []byte) {
-		if name == "" || len(name) > 200 || strings.ContainsAny(name, "/\x00") || name == "." || name == ".." {
+		if name == "" || len(name) > 200 || strings.ContainsAny(name, "/\x00") || name == "." ||
+			name == ".." {
 			return
 		}
 		dir := t.TempDir()
@@ -146,7 +182,10 @@ func BenchmarkLoad(b *testing.B) {
 	dir := b.TempDir()
 	for n := range 20 {
 		name := filepath.Join(dir, "000"+string(rune('1'+n/10))+string(rune('0'+n%10))+"_x.sql")
-		require.NoError(b, os.WriteFile(name, []byte(good+strings.Repeat("-- a comment of a usual length\n", 20)), 0o600))
+		require.NoError(
+			b,
+			os.WriteFile(name, []byte(good+strings.Repeat("-- a comment of a usual length\n", 20)), 0o600),
+		)
 	}
 	for b.Loop() {
 		_, err := migrations.Load(dir)

@@ -5,22 +5,29 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
-// parse reports what goose has to say against a file. Goose keeps its parser to itself and parses a file just before it
-// runs it; so the file is run here, on a connection to nothing.
-func parse(name string, version int64, contents []byte) (err error) {
+// parse reports what goose has to say against one of the files. Goose keeps its parser to itself and parses a file just
+// before it runs it; so the files are run here, on a connection to nothing.
+func parse(migrations []tenant.Migration, files snapshot) (err error) {
 	db := sql.OpenDB(nowhere{})
 	defer func() { err = errors.Join(err, db.Close()) }()
-	runner, err := goose.NewProvider(goose.DialectSQLite3, db, snapshot{name: contents},
+	runner, err := goose.NewProvider(goose.DialectSQLite3, db, files,
 		goose.WithDisableGlobalRegistry(true), goose.WithDisableVersioning(true))
 	if err != nil {
 		return err
 	}
-	_, err = runner.ApplyVersion(context.Background(), version, true)
-	return err
+	for _, file := range migrations {
+		if _, err := runner.ApplyVersion(context.Background(), file.Version, true); err != nil {
+			return fmt.Errorf("%s is no goose migration: %w", file.Name, err)
+		}
+	}
+	return nil
 }
 
 // nowhere is a database driver that accepts every statement and does nothing.

@@ -18,10 +18,15 @@ func release() map[string]string {
 	files := map[string]string{}
 	add := func(format string, args ...any) {
 		n := len(files) + 1
-		files[fmt.Sprintf("%05d_m.sql", n)] = "-- +goose Up\n" + fmt.Sprintf(format, args...) + "\n-- +goose Down\nSELECT 1;\n"
+		files[fmt.Sprintf("%05d_m.sql", n)] = "-- +goose Up\n" + fmt.Sprintf(
+			format,
+			args...) + "\n-- +goose Down\nSELECT 1;\n"
 	}
 	for n := range 10 {
-		add("CREATE TABLE t%d (id INTEGER PRIMARY KEY, name TEXT NOT NULL, amount NUMERIC(12,2), parent INTEGER REFERENCES t0 (id));", n)
+		add(
+			"CREATE TABLE t%d (id INTEGER PRIMARY KEY, name TEXT NOT NULL, amount NUMERIC(12,2), parent INTEGER REFERENCES t0 (id));",
+			n,
+		)
 	}
 	for n := range 5 {
 		add("CREATE INDEX t%d_name ON t%d (name);", n, n)

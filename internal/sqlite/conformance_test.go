@@ -35,7 +35,9 @@ func fixture(t *testing.T) tenanttest.DatabaseFixture {
 	return tenanttest.DatabaseFixture{
 		Databases: backend(t, dir),
 		Again:     backend(t, dir),
-		Neighbour: sqlite.New(sqlite.Config{Dir: dir, Keyring: tenanttest.KeyringOf(t, "neighbour"), Now: now}),
+		Neighbour: sqlite.New(
+			sqlite.Config{Dir: dir, Keyring: tenanttest.KeyringOf(t, "neighbour"), Now: now},
+		),
 		Isolation: tenant.IsolationDatabase,
 		Plant: func(t *testing.T, _ tenant.ID, place tenant.Place) {
 			t.Helper()
@@ -89,7 +91,10 @@ func application(t testing.TB, path string) *sql.DB {
 		mode = "ro"
 	}
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
-	db, err := sql.Open("sqlite", "file:"+escaped+"?mode="+mode+"&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)")
+	db, err := sql.Open(
+		"sqlite",
+		"file:"+escaped+"?mode="+mode+"&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)",
+	)
 	require.NoError(t, err)
 	db.SetMaxOpenConns(1)
 	return db
@@ -97,7 +102,10 @@ func application(t testing.TB, path string) *sql.DB {
 
 func plant(t testing.TB, path, statements string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path))
+	db, err := sql.Open(
+		"sqlite",
+		"file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path),
+	)
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), statements)
 	require.NoError(t, err)

@@ -139,12 +139,21 @@ func (b *Backend) checkRoom(ctx context.Context, at location, limit int64) error
 		fmt.Errorf("%d of %d are taken", taken, limit))
 }
 
-// publish makes the marked copy where nobody looks and then links it to its name, which succeeds only if nothing has that
-// name: there is never a file of that name without the mark.
+// publish makes the marked copy where nobody looks and then links it to its name, which succeeds only if nothing has
+// that name: there is never a file of that name without the mark.
 func (b *Backend) publish(ctx context.Context, at location, template string) ([]tenant.Migration, error) {
-	doing := "creating " + at.path
 	folder := b.scratch(at.place.Name)
-	draft := filepath.Join(folder, at.place.Name+suffix)
+	applied, err := b.publishFrom(ctx, at, filepath.Join(folder, at.place.Name+suffix), template)
+	if cleared := os.RemoveAll(folder); err == nil && cleared != nil {
+		err = tenant.Fail(tenant.CodeStorage, "creating "+at.path, cleared)
+	}
+	return applied, err
+}
+
+func (b *Backend) publishFrom(
+	ctx context.Context, at location, draft, template string,
+) ([]tenant.Migration, error) {
+	doing := "creating " + at.path
 	if err := copyFile(draft, template); err != nil {
 		return nil, tenant.Fail(tenant.CodeStorage, doing, err)
 	}
@@ -163,14 +172,18 @@ func (b *Backend) publish(ctx context.Context, at location, template string) ([]
 		return nil, tenant.Fail(tenant.CodeStorage, doing, err)
 	}
 	tenant.Failpoint(ctx, "database.linked")
-	if err := errors.Join(os.RemoveAll(folder), syncFile(b.config.Dir)); err != nil {
+	if err := syncFile(b.config.Dir); err != nil {
 		return nil, tenant.Fail(tenant.CodeStorage, doing, err)
 	}
 	return applied, nil
 }
 
 // sign writes the mark into a file that nobody else knows of.
-func (b *Backend) sign(ctx context.Context, at location, draft string) (applied []tenant.Migration, err error) {
+func (b *Backend) sign(
+	ctx context.Context,
+	at location,
+	draft string,
+) (applied []tenant.Migration, err error) {
 	db, err := sqlitefile.OpenScratch(draft)
 	if err != nil {
 		return nil, err

@@ -208,7 +208,11 @@ func checkTable(table tenant.SeedTable, seen map[string]bool) error {
 		}
 		key := encode(keyOf(table.Key, row))
 		if keys[key] {
-			return fmt.Errorf("row %d: the key %s is used twice", n+1, showKey(table.Key, keyOf(table.Key, row)))
+			return fmt.Errorf(
+				"row %d: the key %s is used twice",
+				n+1,
+				showKey(table.Key, keyOf(table.Key, row)),
+			)
 		}
 		keys[key] = true
 	}

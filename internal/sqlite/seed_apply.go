@@ -38,7 +38,7 @@ func (s *seeding) exec(ctx context.Context, query string, args ...any) error {
 	statement := s.statements[query]
 	if statement == nil {
 		var err error
-		if statement, err = s.tx.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // see statements
+		if statement, err = s.tx.PrepareContext(ctx, query); err != nil {
 			return err
 		}
 		s.statements[query] = statement
@@ -94,7 +94,11 @@ func refused(doing string, edits []tenant.RowEdit) error {
 		names = append(names, edit.String())
 	}
 	slices.Sort(names)
-	return tenant.Fail(tenant.CodeSeedEdited, doing, errors.New("edited since they were seeded: "+strings.Join(names, "; ")))
+	return tenant.Fail(
+		tenant.CodeSeedEdited,
+		doing,
+		errors.New("edited since they were seeded: "+strings.Join(names, "; ")),
+	)
 }
 
 // failed classifies what went wrong with the database as a whole or with the rows named by what.
@@ -117,7 +121,11 @@ func (s *seeding) prepare(ctx context.Context, isNew bool, mark string) error {
 		if _, err := s.tx.ExecContext(ctx, `DELETE FROM tenantry_seed_rows`); err != nil {
 			return err
 		}
-		if _, err := s.tx.ExecContext(ctx, `INSERT OR REPLACE INTO tenantry_seed (id, mark) VALUES (1, $1)`, mark); err != nil {
+		if _, err := s.tx.ExecContext(
+			ctx,
+			`INSERT OR REPLACE INTO tenantry_seed (id, mark) VALUES (1, $1)`,
+			mark,
+		); err != nil {
 			return err
 		}
 	}
@@ -437,7 +445,13 @@ func (s *seeding) insert(ctx context.Context, to target) error {
 	var names, places []string
 	var values []any
 	for _, name := range slices.Sorted(maps.Keys(to.row)) {
-		names, values = append(names, quoted(name)), append(values, to.table.columns[name].value(to.row[name]))
+		names, values = append(
+			names,
+			quoted(name),
+		), append(
+			values,
+			to.table.columns[name].value(to.row[name]),
+		)
 		places = append(places, fmt.Sprintf("$%d", len(values)))
 	}
 	return s.exec(ctx, "INSERT INTO "+quoted(to.table.name)+" ("+strings.Join(names, ", ")+
@@ -554,7 +568,10 @@ func (s *seeding) keepReferenced(row *remembered, by ...string) {
 func (s *seeding) delete(ctx context.Context, at keyed, row *remembered) (bool, error) {
 	gone := true
 	err := s.tentatively(ctx, func() (bool, error) {
-		err := s.exec(ctx, "DELETE FROM "+quoted(at.table.name)+" WHERE "+at.where("", 1), at.args(row.key)...)
+		err := s.exec(
+			ctx,
+			"DELETE FROM "+quoted(at.table.name)+" WHERE "+at.where("", 1),
+			at.args(row.key)...)
 		if err != nil && sqlitefile.ResultCode(err) == sqlite3.SQLITE_CONSTRAINT {
 			gone = false
 			s.keepReferenced(row, "a constraint")
@@ -645,8 +662,18 @@ func (r *reference) query(at keyed) string {
 		}
 		self = " AND NOT (" + strings.Join(same, " AND ") + ")"
 	}
-	return "SELECT count(*) FROM (SELECT 1 FROM " + quoted(at.table.name) + " p JOIN " + quoted(r.child) + " c ON " +
-		strings.Join(joins, " AND ") + " WHERE " + at.where("p.", 1) + self + " LIMIT 1)"
+	return "SELECT count(*) FROM (SELECT 1 FROM " + quoted(
+		at.table.name,
+	) + " p JOIN " + quoted(
+		r.child,
+	) + " c ON " +
+		strings.Join(
+			joins,
+			" AND ",
+		) + " WHERE " + at.where(
+		"p.",
+		1,
+	) + self + " LIMIT 1)"
 }
 
 // remember stores what the database made of the rows that are the seed's own now, those included that a trigger of the
@@ -718,9 +745,18 @@ func (s *seeding) store(ctx context.Context) error {
 			last++
 			row.position = last
 		}
-		err := s.exec(ctx, `INSERT OR REPLACE INTO tenantry_seed_rows
+		err := s.exec(
+			ctx,
+			`INSERT OR REPLACE INTO tenantry_seed_rows
 			(position, table_name, key_columns, key, spec, written, dropped) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			row.position, row.table, encode(row.keyColumns), encode(row.key), encode(row.spec), encode(row.written), row.dropped)
+			row.position,
+			row.table,
+			encode(row.keyColumns),
+			encode(row.key),
+			encode(row.spec),
+			encode(row.written),
+			row.dropped,
+		)
 		if err != nil {
 			return err
 		}

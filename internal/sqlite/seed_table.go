@@ -145,7 +145,12 @@ func (k keyed) args(key []string) []any {
 }
 
 // look returns the rows of those keys, in one query: a list for each key, empty if there is none.
-func (k keyed) look(ctx context.Context, db querier, keys [][]string, columns []string) (_ [][]found, err error) {
+func (k keyed) look(
+	ctx context.Context,
+	db querier,
+	keys [][]string,
+	columns []string,
+) (_ [][]found, err error) {
 	out := make([][]found, len(keys))
 	if len(keys) == 0 {
 		return out, nil
@@ -270,7 +275,15 @@ func recall(ctx context.Context, db querier) (_ []*remembered, err error) {
 	for rows.Next() {
 		row := &remembered{}
 		var columns, key, spec, written string
-		if err := rows.Scan(&row.position, &row.table, &columns, &key, &spec, &written, &row.dropped); err != nil {
+		if err := rows.Scan(
+			&row.position,
+			&row.table,
+			&columns,
+			&key,
+			&spec,
+			&written,
+			&row.dropped,
+		); err != nil {
 			return nil, err
 		}
 		if err := errors.Join(
@@ -398,7 +411,11 @@ func (r *remembered) compare(now []found) (tenant.RowEdit, bool) {
 
 func appendKept(kept []tenant.RowEdit, row *remembered, edit tenant.RowEdit) []tenant.RowEdit {
 	if len(edit.Columns) == 0 {
-		if err := json.Unmarshal([]byte(*row.dropped), &edit.Referenced); err != nil || len(edit.Referenced) == 0 {
+		if err := json.Unmarshal(
+			[]byte(*row.dropped),
+			&edit.Referenced,
+		); err != nil ||
+			len(edit.Referenced) == 0 {
 			return kept // neither edited nor referenced: the next Apply removes it
 		}
 	}

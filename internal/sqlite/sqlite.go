@@ -66,8 +66,11 @@ func offered(isolation tenant.Isolation) error {
 	if isolation == tenant.IsolationDatabase {
 		return nil
 	}
-	return tenant.Fail(tenant.CodeInvalidConfig, fmt.Sprintf("choosing the isolation %q on SQLite", isolation),
-		fmt.Errorf("a SQLite file holds one tenant: only %q is offered", tenant.IsolationDatabase))
+	return tenant.Fail(
+		tenant.CodeInvalidConfig,
+		fmt.Sprintf("choosing the isolation %q on SQLite", isolation),
+		fmt.Errorf("a SQLite file holds one tenant: only %q is offered", tenant.IsolationDatabase),
+	)
 }
 
 // location is where one tenant's database is or would be.
@@ -82,8 +85,11 @@ func (b *Backend) locate(id tenant.ID, place tenant.Place) (location, error) {
 		return location{}, err
 	}
 	if !regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`).MatchString(place.Name) || len(place.Name) > nameMaxLen {
-		return location{}, tenant.Fail(tenant.CodeInvalidConfig, fmt.Sprintf("naming the database %q", place.Name),
-			fmt.Errorf("a name has 1–%d of a-z, 0-9, '_' and '-'", nameMaxLen))
+		return location{}, tenant.Fail(
+			tenant.CodeInvalidConfig,
+			fmt.Sprintf("naming the database %q", place.Name),
+			fmt.Errorf("a name has 1–%d of a-z, 0-9, '_' and '-'", nameMaxLen),
+		)
 	}
 	return location{id, place, filepath.Join(b.config.Dir, place.Name+suffix)}, nil
 }
@@ -132,7 +138,11 @@ func (b *Backend) exclusively(
 		err = errors.Join(err, lock.Release())
 	}()
 	if err := os.RemoveAll(b.scratch(at.place.Name)); err != nil {
-		return tenant.Fail(tenant.CodeStorage, "removing what an earlier run left of "+at.object().String(), err)
+		return tenant.Fail(
+			tenant.CodeStorage,
+			"removing what an earlier run left of "+at.object().String(),
+			err,
+		)
 	}
 	gone, err = work(ctx)
 	return err

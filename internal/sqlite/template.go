@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -45,12 +44,8 @@ func (b *Backend) template(ctx context.Context, files tenant.Migrations) (string
 }
 
 func (b *Backend) templatePath(files tenant.Migrations) string {
-	sum := sha256.New()
-	fmt.Fprintf(sum, "%s\n", schema)
-	for _, file := range files.Files {
-		fmt.Fprintf(sum, "%q %s\n", file.Name, file.SHA256)
-	}
-	return filepath.Join(b.config.Dir, ".templates", hex.EncodeToString(sum.Sum(nil)[:16])+suffix)
+	sum := sha256.Sum256([]byte(schema + encode(files.Files)))
+	return filepath.Join(b.config.Dir, ".templates", hex.EncodeToString(sum[:16])+suffix)
 }
 
 func exists(path string) (bool, error) {
@@ -87,7 +82,9 @@ func (b *Backend) buildTemplate(ctx context.Context, path string, files tenant.M
 		return err
 	}
 	doing := "building the template " + path
-	draft := location{path: b.scratch(".template" + suffix)} // one name, so that no kill leaves more than one behind
+	draft := location{
+		path: b.scratch(".template" + suffix),
+	} // one name, so that no kill leaves more than one behind
 	if err := errors.Join(draft.remove(), emptyFile(draft.path)); err != nil {
 		return tenant.Fail(tenant.CodeStorage, doing, err)
 	}
@@ -139,7 +136,10 @@ func prune(folder string) error {
 	})
 	var failed []error
 	for _, info := range infos[min(len(infos), templatesKept+1):] {
-		if err := os.Remove(filepath.Join(folder, info.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(
+			filepath.Join(folder, info.Name()),
+		); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			failed = append(failed, err)
 		}
 	}
@@ -162,7 +162,8 @@ func writeFile(path string, from io.Reader) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, writableMode) //nolint:gosec // our own folder
+	//nolint:gosec // the path is one of our own folder's
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, writableMode)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,8 @@ func Open(path string) (*sql.DB, error) {
 	// Only a file that this very call makes is opened here: closing a descriptor of a file drops every POSIX lock that
 	// this process holds on it, those of its other connections included (https://www.sqlite.org/howtocorrupt.html,
 	// section 2.2).
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the caller's own path
+	//nolint:gosec // the caller's own configured path
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return open(path, "rwc", wal)

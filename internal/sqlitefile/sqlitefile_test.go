@@ -147,7 +147,10 @@ func TestOpenFails(t *testing.T) {
 
 	garbage := filepath.Join(dir, "garbage.db")
 	require.NoError(t, os.WriteFile(garbage, make([]byte, 4096), 0o600))
-	require.NoError(t, os.WriteFile(garbage, []byte("this is no database, however long it may be read for"), 0o600))
+	require.NoError(
+		t,
+		os.WriteFile(garbage, []byte("this is no database, however long it may be read for"), 0o600),
+	)
 	db, err := sqlitefile.OpenExisting(garbage)
 	require.NoError(t, err)
 	err = sqlitefile.Classify("reading", db.PingContext(t.Context()))

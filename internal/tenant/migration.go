@@ -24,8 +24,16 @@ func (m Migrations) Pending(applied []Migration) ([]Migration, error) {
 		delete(byVersion, file.Version)
 		switch {
 		case isApplied && done.SHA256 != "" && done.SHA256 != file.SHA256:
-			return nil, Fail(CodeMigrationEdited, "comparing migration "+file.Name,
-				fmt.Errorf("it was applied as %s with SHA-256 %.12s… and is %.12s… now", done.Name, done.SHA256, file.SHA256))
+			return nil, Fail(
+				CodeMigrationEdited,
+				"comparing migration "+file.Name,
+				fmt.Errorf(
+					"it was applied as %s with SHA-256 %.12s… and is %.12s… now",
+					done.Name,
+					done.SHA256,
+					file.SHA256,
+				),
+			)
 		case !isApplied && file.Version < newest.Version:
 			return nil, Fail(CodeMigrationOrder, "ordering migration "+file.Name,
 				fmt.Errorf("the newest applied one is %s", newest.Name))

@@ -14,23 +14,58 @@ func migration(version int64, name, sum string) tenant.Migration {
 
 func TestPending(t *testing.T) {
 	t.Parallel()
-	one, two, three := migration(1, "00001_a.sql", "aa"), migration(2, "00002_b.sql", "bb"), migration(3, "00003_c.sql", "cc")
+	one, two, three := migration(
+		1,
+		"00001_a.sql",
+		"aa",
+	), migration(
+		2,
+		"00002_b.sql",
+		"bb",
+	), migration(
+		3,
+		"00003_c.sql",
+		"cc",
+	)
 	unknown := migration(1, "version 1", "")
 	cases := map[string]struct {
 		files, applied, want []tenant.Migration
 		code                 tenant.Code
 		names                string
 	}{
-		"nothing at all":           {},
-		"a new database":           {files: []tenant.Migration{one, two}, want: []tenant.Migration{one, two}},
-		"all applied":              {files: []tenant.Migration{one, two}, applied: []tenant.Migration{one, two}},
-		"one added":                {files: []tenant.Migration{one, two}, applied: []tenant.Migration{one}, want: []tenant.Migration{two}},
-		"applied in another order": {files: []tenant.Migration{one, two, three}, applied: []tenant.Migration{two, one}, want: []tenant.Migration{three}},
-		"renamed":                  {files: []tenant.Migration{migration(1, "00001_z.sql", "aa")}, applied: []tenant.Migration{one}},
-		"contents not known":       {files: []tenant.Migration{one, two}, applied: []tenant.Migration{unknown}, want: []tenant.Migration{two}},
+		"nothing at all": {},
+		"a new database": {files: []tenant.Migration{one, two}, want: []tenant.Migration{one, two}},
+		"all applied": {
+			files:   []tenant.Migration{one, two},
+			applied: []tenant.Migration{one, two},
+		},
+		"one added": {
+			files:   []tenant.Migration{one, two},
+			applied: []tenant.Migration{one},
+			want:    []tenant.Migration{two},
+		},
+		"applied in another order": {
+			files:   []tenant.Migration{one, two, three},
+			applied: []tenant.Migration{two, one},
+			want:    []tenant.Migration{three},
+		},
+		"renamed": {
+			files:   []tenant.Migration{migration(1, "00001_z.sql", "aa")},
+			applied: []tenant.Migration{one},
+		},
+		"contents not known": {
+			files:   []tenant.Migration{one, two},
+			applied: []tenant.Migration{unknown},
+			want:    []tenant.Migration{two},
+		},
 		"edited": {
-			files: []tenant.Migration{one, migration(2, "00002_b.sql", "xx")}, applied: []tenant.Migration{one, two},
-			code: tenant.CodeMigrationEdited, names: "00002_b.sql",
+			files: []tenant.Migration{
+				one,
+				migration(2, "00002_b.sql", "xx"),
+			},
+			applied: []tenant.Migration{one, two},
+			code:    tenant.CodeMigrationEdited,
+			names:   "00002_b.sql",
 		},
 		"inserted below": {
 			files: []tenant.Migration{one, two, three}, applied: []tenant.Migration{one, three},
@@ -48,7 +83,11 @@ func TestPending(t *testing.T) {
 			files: []tenant.Migration{two}, applied: []tenant.Migration{one, two},
 			code: tenant.CodeDatabaseAhead, names: "00001_a.sql",
 		},
-		"an empty folder": {applied: []tenant.Migration{one}, code: tenant.CodeDatabaseAhead, names: "00001_a.sql"},
+		"an empty folder": {
+			applied: []tenant.Migration{one},
+			code:    tenant.CodeDatabaseAhead,
+			names:   "00001_a.sql",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

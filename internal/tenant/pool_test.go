@@ -11,7 +11,11 @@ import (
 func TestPools(t *testing.T) {
 	t.Parallel()
 	pools := tenant.Pools{
-		{Name: "any"}, {Name: "premium", Plans: []string{"enterprise"}}, {Name: "shared", Plans: []string{"pro", "team"}},
+		{
+			Name: "any",
+		},
+		{Name: "premium", Plans: []string{"enterprise"}},
+		{Name: "shared", Plans: []string{"pro", "team"}},
 	}
 
 	found, err := pools.Find("shared")

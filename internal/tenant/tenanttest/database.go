@@ -122,6 +122,7 @@ func Databases(t *testing.T, makeFixture func(t *testing.T) DatabaseFixture) {
 		"absent":                         databaseAbsent,
 		"adopt for another journal":      databaseAdopt,
 		"foreign":                        databaseForeign,
+		"foreign in step":                databaseForeignInStep,
 		"another tenant's":               databaseOfAnotherTenant,
 		"neighbour installation":         databaseNeighbour,
 		"a new migration":                databaseUpdate,
@@ -240,6 +241,24 @@ func databaseForeign(t *testing.T, f DatabaseFixture) {
 	f.requireForeign(t, f.Databases, spec)
 }
 
+// databaseForeignInStep lets somebody be first after the name was seen to be free.
+func databaseForeignInStep(t *testing.T, f DatabaseFixture) {
+	spec := f.spec(t, "acme", f.notes())
+	planted := ""
+	ctx := tenant.WithFailpoint(t.Context(), func(name string) {
+		if name == "database.intended" {
+			f.Plant(t, "acme", spec.Place)
+			planted = f.Print(t, "acme", spec.Place)
+		}
+	})
+	_, err := f.Databases.Ensure(ctx, spec, &Journal{})
+	wantCode(t, err, tenant.CodeForeign)
+	require.NotEmpty(t, planted)
+	require.Equal(t, planted, f.Print(t, "acme", spec.Place))
+	require.Empty(t, f.Leftovers(t))
+	f.requireForeign(t, f.Again, spec)
+}
+
 // requireForeign tries everything on an object that is not the backend's.
 func (f DatabaseFixture) requireForeign(t *testing.T, backend tenant.Databases, spec tenant.DatabaseSpec) {
 	t.Helper()
@@ -296,7 +315,11 @@ func databaseNeighbour(t *testing.T, f DatabaseFixture) {
 
 func databaseUpdate(t *testing.T, f DatabaseFixture) {
 	f.ensure(t, f.spec(t, "acme", f.notes()))
-	spec := f.spec(t, "acme", withFile(f.notes(), "00004_more.sql", "INSERT INTO notes (id, body) VALUES (2, 'more');"))
+	spec := f.spec(
+		t,
+		"acme",
+		withFile(f.notes(), "00004_more.sql", "INSERT INTO notes (id, body) VALUES (2, 'more');"),
+	)
 	place := spec.Place
 	require.NoError(t, f.Exec(t, "acme", place, "UPDATE notes SET body = 'the customer''s' WHERE id = 1"))
 	database, journal := f.ensure(t, spec)
@@ -313,9 +336,29 @@ func databaseRefused(t *testing.T, f DatabaseFixture) {
 		files map[string]string
 		code  tenant.Code
 	}{
-		"00003_first.sql": {withFile(withFile(f.notes(), "00003_first.sql", "SELECT 1;"), "00004_d.sql", "DELETE FROM notes;"), tenant.CodeMigrationEdited},
-		"00002_below.sql": {withFile(withFile(f.notes(), "00002_below.sql", "DELETE FROM notes;"), "00004_d.sql", "DELETE FROM notes;"), tenant.CodeMigrationOrder},
-		"00001_notes.sql": {map[string]string{"00003_first.sql": f.notes()["00003_first.sql"], "00004_d.sql": "-- +goose Up\nDELETE FROM notes;\n"}, tenant.CodeDatabaseAhead},
+		"00003_first.sql": {
+			withFile(
+				withFile(f.notes(), "00003_first.sql", "SELECT 1;"),
+				"00004_d.sql",
+				"DELETE FROM notes;",
+			),
+			tenant.CodeMigrationEdited,
+		},
+		"00002_below.sql": {
+			withFile(
+				withFile(f.notes(), "00002_below.sql", "DELETE FROM notes;"),
+				"00004_d.sql",
+				"DELETE FROM notes;",
+			),
+			tenant.CodeMigrationOrder,
+		},
+		"00001_notes.sql": {
+			map[string]string{
+				"00003_first.sql": f.notes()["00003_first.sql"],
+				"00004_d.sql":     "-- +goose Up\nDELETE FROM notes;\n",
+			},
+			tenant.CodeDatabaseAhead,
+		},
 	}
 	for name, c := range cases {
 		spec := f.spec(t, "acme", c.files)
@@ -328,7 +371,11 @@ func databaseRefused(t *testing.T, f DatabaseFixture) {
 }
 
 func databaseFailing(t *testing.T, f DatabaseFixture) {
-	broken := withFile(f.notes(), "00004_broken.sql", "INSERT INTO notes (id, body) VALUES (4, 'x');\nINSERT INTO nowhere VALUES (1);")
+	broken := withFile(
+		f.notes(),
+		"00004_broken.sql",
+		"INSERT INTO notes (id, body) VALUES (4, 'x');\nINSERT INTO nowhere VALUES (1);",
+	)
 	broken = withFile(broken, "00005_after.sql", "INSERT INTO notes (id, body) VALUES (5, 'after');")
 	spec, journal := f.spec(t, "acme", broken), &Journal{}
 	for range 2 {
@@ -543,7 +590,19 @@ func databaseLongIDs(t *testing.T, f DatabaseFixture) {
 
 // databaseHostileIDs uses ids that are labels and yet words of SQL, numbers, or nearly the same.
 func databaseHostileIDs(t *testing.T, f DatabaseFixture) {
-	ids := []tenant.ID{"select", "user", "0", "00", "a-b", "a--b", "ab", "drop-table-notes", "postgres", "public", "template1"}
+	ids := []tenant.ID{
+		"select",
+		"user",
+		"0",
+		"00",
+		"a-b",
+		"a--b",
+		"ab",
+		"drop-table-notes",
+		"postgres",
+		"public",
+		"template1",
+	}
 	for _, id := range ids {
 		f.ensure(t, f.spec(t, id, f.notes()))
 	}
@@ -555,7 +614,12 @@ func databaseHostileIDs(t *testing.T, f DatabaseFixture) {
 		require.Errorf(t, err, "%q", name)
 		_, err = f.Databases.Read(t.Context(), "acme", spec.Place)
 		require.Errorf(t, err, "%q", name)
-		require.Errorf(t, f.Databases.Delete(t.Context(), "acme", spec.Place, tenant.Drop, &Journal{}), "%q", name)
+		require.Errorf(
+			t,
+			f.Databases.Delete(t.Context(), "acme", spec.Place, tenant.Drop, &Journal{}),
+			"%q",
+			name,
+		)
 	}
 	require.Len(t, f.Objects(t), len(ids))
 	require.Empty(t, f.Leftovers(t))

@@ -2,6 +2,7 @@ package tenanttest
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,12 +23,27 @@ type SeedFixture struct {
 func (f SeedFixture) ledger() map[string]string {
 	return map[string]string{
 		"00001_ledger.sql": "-- +goose Up\n" +
-			f.table("accounts", `code INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, rate NUMERIC(10,4), active BOOLEAN, parent INTEGER REFERENCES accounts (code)`) + "\n" +
+			f.table(
+				"accounts",
+				`code INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, rate NUMERIC(10,4), active BOOLEAN, parent INTEGER REFERENCES accounts (code)`,
+			) + "\n" +
 			f.table("entries", `id INTEGER PRIMARY KEY, account INTEGER REFERENCES accounts (code)`) + "\n" +
-			f.table("notes", `id INTEGER PRIMARY KEY, account INTEGER REFERENCES accounts (code) ON DELETE CASCADE`) + "\n" +
-			f.table("tags", `id INTEGER PRIMARY KEY, account INTEGER REFERENCES accounts (code) ON DELETE SET NULL`) + "\n" +
-			f.table("prices", `currency TEXT NOT NULL, since TEXT NOT NULL, amount INTEGER CHECK (amount >= 0), PRIMARY KEY (currency, since)`) + "\n" +
-			f.table(`"odd ""table; DROP TABLE accounts; --"`, `"a ""key""" TEXT PRIMARY KEY, "select" TEXT, "Ünï'code" TEXT`) + "\n",
+			f.table(
+				"notes",
+				`id INTEGER PRIMARY KEY, account INTEGER REFERENCES accounts (code) ON DELETE CASCADE`,
+			) + "\n" +
+			f.table(
+				"tags",
+				`id INTEGER PRIMARY KEY, account INTEGER REFERENCES accounts (code) ON DELETE SET NULL`,
+			) + "\n" +
+			f.table(
+				"prices",
+				`currency TEXT NOT NULL, since TEXT NOT NULL, amount INTEGER CHECK (amount >= 0), PRIMARY KEY (currency, since)`,
+			) + "\n" +
+			f.table(
+				`"odd ""table; DROP TABLE accounts; --"`,
+				`"a ""key""" TEXT PRIMARY KEY, "select" TEXT, "Ünï'code" TEXT`,
+			) + "\n",
 	}
 }
 
@@ -46,12 +62,12 @@ func (f SeedFixture) seedObject(t *testing.T) tenant.Object {
 // cells makes a row of name, value, name, value…; "NULL" is null.
 func cells(pairs ...string) tenant.Row {
 	out := tenant.Row{}
-	for i := 0; i < len(pairs); i += 2 {
-		value := pairs[i+1]
-		out[pairs[i]] = &value
-		if value == "NULL" {
-			out[pairs[i]] = nil
+	for pair := range slices.Chunk(pairs, 2) {
+		value := &pair[1]
+		if *value == "NULL" {
+			value = nil
 		}
+		out[pair[0]] = value
 	}
 	return out
 }
@@ -245,7 +261,11 @@ func seedNeighbour(t *testing.T, f SeedFixture) {
 	place := f.with(t)
 	f.apply(t, tenant.KeepEdits, accounts(bank()))
 	before := f.Print(t, "acme", place)
-	_, err := f.SeedsNeighbour.Apply(t.Context(), f.seed(t, tenant.RestoreEdits, accounts(cash("Theirs"))), &Journal{})
+	_, err := f.SeedsNeighbour.Apply(
+		t.Context(),
+		f.seed(t, tenant.RestoreEdits, accounts(cash("Theirs"))),
+		&Journal{},
+	)
 	wantCode(t, err, tenant.CodeForeign)
 	_, err = f.SeedsNeighbour.Read(t.Context(), "acme", place)
 	wantCode(t, err, tenant.CodeForeign)
@@ -282,10 +302,19 @@ func seedKeep(t *testing.T, f SeedFixture) {
 	require.Equal(t, want, texts(f.read(t).Edited))
 
 	for range 2 {
-		seed := f.apply(t, tenant.KeepEdits, accounts(cash("Cash, new"), bank(), cells("code", "1300", "name", "Safe, new")))
+		seed := f.apply(
+			t,
+			tenant.KeepEdits,
+			accounts(cash("Cash, new"), bank(), cells("code", "1300", "name", "Safe, new")),
+		)
 		require.Equal(t, want, texts(seed.Edited))
 		require.Equal(t, "My cash", f.value(t, "SELECT name FROM accounts WHERE code = 1000"))
-		require.Equal(t, "0", f.value(t, "SELECT count(*) FROM accounts WHERE code = 1300"), "a deletion is an edit, too")
+		require.Equal(
+			t,
+			"0",
+			f.value(t, "SELECT count(*) FROM accounts WHERE code = 1300"),
+			"a deletion is an edit, too",
+		)
 		require.Equal(t, "My own", f.value(t, "SELECT name FROM accounts WHERE code = 9000"))
 	}
 }
@@ -310,7 +339,11 @@ func seedRefuse(t *testing.T, f SeedFixture) {
 	f.apply(t, tenant.RefuseEdits, accounts(cash("Cash"), bank()))
 	f.exec(t, "UPDATE accounts SET name = 'My cash' WHERE code = 1000")
 	f.exec(t, "DELETE FROM accounts WHERE code = 1200")
-	spec := f.seed(t, tenant.RefuseEdits, accounts(cells("code", "1", "name", "New"), cash("Cash, new"), bank()))
+	spec := f.seed(
+		t,
+		tenant.RefuseEdits,
+		accounts(cells("code", "1", "name", "New"), cash("Cash, new"), bank()),
+	)
 	f.fails(t, tenant.CodeSeedEdited, spec, "accounts[code=1000]: name", "accounts[code=1200]: deleted")
 	require.Equal(t, "0", f.value(t, "SELECT count(*) FROM accounts WHERE code = 1"))
 }
@@ -342,10 +375,20 @@ func seedTakeOver(t *testing.T, f SeedFixture) {
 	f.exec(t, "INSERT INTO accounts (code, name, rate, active) VALUES (1000, 'Cash', 0.1, true)")
 	f.exec(t, "INSERT INTO accounts (code, name, rate, active) VALUES (1200, 'The customer''s', NULL, false)")
 	seed := f.apply(t, tenant.KeepEdits, accounts(cash("Cash"), bank()))
-	require.Equal(t, []string{"accounts[code=1200]: name"}, texts(seed.Edited), "where it differs, it counts as edited")
+	require.Equal(
+		t,
+		[]string{"accounts[code=1200]: name"},
+		texts(seed.Edited),
+		"where it differs, it counts as edited",
+	)
 	require.Equal(t, "The customer's", f.value(t, "SELECT name FROM accounts WHERE code = 1200"))
 	f.apply(t, tenant.KeepEdits, accounts())
-	require.Equal(t, "0", f.value(t, "SELECT count(*) FROM accounts WHERE code = 1000"), "the row became the seed's")
+	require.Equal(
+		t,
+		"0",
+		f.value(t, "SELECT count(*) FROM accounts WHERE code = 1000"),
+		"the row became the seed's",
+	)
 }
 
 func seedTakeOverRestore(t *testing.T, f SeedFixture) {
@@ -406,7 +449,9 @@ func seedRemovedReferenced(t *testing.T, f SeedFixture) {
 	f.exec(t, "INSERT INTO tags (id, account) VALUES (1, 3)")
 	f.exec(t, "UPDATE accounts SET parent = 4 WHERE code = 4") // to itself only
 	want := []string{
-		"accounts[code=1]: referenced by entries", "accounts[code=2]: referenced by notes", "accounts[code=3]: referenced by tags",
+		"accounts[code=1]: referenced by entries",
+		"accounts[code=2]: referenced by notes",
+		"accounts[code=3]: referenced by tags",
 	}
 	for range 2 {
 		seed := f.apply(t, tenant.KeepEdits, accounts())
@@ -424,7 +469,11 @@ func seedRemovedReferenced(t *testing.T, f SeedFixture) {
 
 func seedRemovedInOrder(t *testing.T, f SeedFixture) {
 	f.with(t)
-	entries := tenant.SeedTable{Name: "entries", Key: []string{"id"}, Rows: []tenant.Row{cells("id", "1", "account", "2")}}
+	entries := tenant.SeedTable{
+		Name: "entries",
+		Key:  []string{"id"},
+		Rows: []tenant.Row{cells("id", "1", "account", "2")},
+	}
 	parent, child := cells("code", "1", "name", "Parent"), cells("code", "2", "name", "Child", "parent", "1")
 	f.apply(t, tenant.KeepEdits, accounts(parent, child), entries)
 	seed := f.apply(t, tenant.KeepEdits)
@@ -447,8 +496,16 @@ func seedUniqueMoves(t *testing.T, f SeedFixture) {
 	require.Equal(t, "1001", f.value(t, "SELECT code FROM accounts"))
 
 	// The row that goes is referred to by one that changes in the same Apply.
-	f.apply(t, tenant.KeepEdits, accounts(cells("code", "1", "name", "Old"), cells("code", "2", "name", "Child", "parent", "1")))
-	seed = f.apply(t, tenant.KeepEdits, accounts(cells("code", "3", "name", "New"), cells("code", "2", "name", "Child", "parent", "3")))
+	f.apply(
+		t,
+		tenant.KeepEdits,
+		accounts(cells("code", "1", "name", "Old"), cells("code", "2", "name", "Child", "parent", "1")),
+	)
+	seed = f.apply(
+		t,
+		tenant.KeepEdits,
+		accounts(cells("code", "3", "name", "New"), cells("code", "2", "name", "Child", "parent", "3")),
+	)
 	require.Empty(t, seed.Kept)
 	require.Equal(t, "0", f.value(t, "SELECT count(*) FROM accounts WHERE code = 1"))
 }
@@ -533,12 +590,20 @@ func seedCanonical(t *testing.T, f SeedFixture) {
 	require.Empty(t, f.read(t).Edited)
 
 	f.exec(t, "INSERT INTO entries (id, account) VALUES (1, 1)")
-	seed := f.apply(t, tenant.KeepEdits, accounts(cells("code", "1", "name", "007", "rate", ".5", "active", "true")))
+	seed := f.apply(
+		t,
+		tenant.KeepEdits,
+		accounts(cells("code", "1", "name", "007", "rate", ".5", "active", "true")),
+	)
 	require.Empty(t, seed.Edited)
 	require.Empty(t, seed.Kept, "another form of the same key is the same row")
 	require.Equal(t, "1", f.value(t, "SELECT count(*) FROM accounts"))
 
-	twice := f.seed(t, tenant.KeepEdits, accounts(cells("code", "1", "name", "a"), cells("code", "01", "name", "b")))
+	twice := f.seed(
+		t,
+		tenant.KeepEdits,
+		accounts(cells("code", "1", "name", "a"), cells("code", "01", "name", "b")),
+	)
 	f.fails(t, tenant.CodeSeedInvalid, twice, "code=1", "code=01")
 }
 
@@ -547,7 +612,21 @@ func seedComposite(t *testing.T, f SeedFixture) {
 	prices := func(rows ...tenant.Row) tenant.SeedTable {
 		return tenant.SeedTable{Name: "prices", Key: []string{"currency", "since"}, Rows: rows}
 	}
-	one, two := cells("currency", "EUR", "since", "2026-01-01", "amount", "1"), cells("currency", "EUR", "since", "2026-02-01", "amount", "2")
+	one, two := cells(
+		"currency",
+		"EUR",
+		"since",
+		"2026-01-01",
+		"amount",
+		"1",
+	), cells(
+		"currency",
+		"EUR",
+		"since",
+		"2026-02-01",
+		"amount",
+		"2",
+	)
 	three := cells("currency", "USD", "since", "2026-01-01", "amount", "3")
 	f.apply(t, tenant.KeepEdits, prices(one, two, three))
 	f.exec(t, "UPDATE prices SET amount = 9 WHERE currency = 'EUR' AND since = '2026-02-01'")
@@ -558,15 +637,38 @@ func seedComposite(t *testing.T, f SeedFixture) {
 	require.Equal(t, []string{
 		"prices[currency=EUR,since=2026-01-01]: deleted", "prices[currency=EUR,since=2026-02-01]: amount",
 	}, texts(f.read(t).Edited), "a row with another key is not the seed's")
-	f.fails(t, tenant.CodeSeedInvalid, f.seed(t, tenant.KeepEdits, prices(one, two, one)), "currency=EUR,since=2026-01-01")
+	f.fails(
+		t,
+		tenant.CodeSeedInvalid,
+		f.seed(t, tenant.KeepEdits, prices(one, two, one)),
+		"currency=EUR,since=2026-01-01",
+	)
 }
 
 func seedHostile(t *testing.T, f SeedFixture) {
 	f.with(t)
 	const name, key, other = `odd "table; DROP TABLE accounts; --`, `a "key"`, `Ünï'code`
 	values := []string{
-		`'); DROP TABLE accounts; --`, `"`, `''`, `\x00`, `\`, "line\nfeed\ttab", "$1", "?", ":x", "é", "e\u0301", "😀",
-		"null", "NULL ", " ", "true", "1e3", "<&>\u2028", "[1]", `{"a":1}`,
+		`'); DROP TABLE accounts; --`,
+		`"`,
+		`''`,
+		`\x00`,
+		`\`,
+		"line\nfeed\ttab",
+		"$1",
+		"?",
+		":x",
+		"é",
+		"e\u0301",
+		"😀",
+		"null",
+		"NULL ",
+		" ",
+		"true",
+		"1e3",
+		"<&>\u2028",
+		"[1]",
+		`{"a":1}`,
 	}
 	table := tenant.SeedTable{Name: name, Key: []string{key}}
 	for _, value := range values {
@@ -598,20 +700,62 @@ func seedInvalid(t *testing.T, f SeedFixture) {
 		tables []tenant.SeedTable
 		parts  []string
 	}{
-		"unknown table":       {[]tenant.SeedTable{accounts(cash("x")), table("acounts", code, cells("code", "1"))}, []string{`"acounts"`}},
-		"another case":        {[]tenant.SeedTable{table("Accounts", code, cells("code", "1"))}, []string{`"Accounts"`}},
-		"unknown column":      {[]tenant.SeedTable{accounts(cells("code", "1", "nmae", "x"))}, []string{"accounts", `"nmae"`}},
-		"unknown key column":  {[]tenant.SeedTable{table("accounts", []string{"cod"}, cells("cod", "1"))}, []string{"accounts", `"cod"`}},
-		"no key":              {[]tenant.SeedTable{table("accounts", nil, cells("code", "1"))}, []string{"accounts", "key"}},
-		"key column twice":    {[]tenant.SeedTable{table("accounts", []string{"code", "code"})}, []string{"accounts"}},
-		"key missing":         {[]tenant.SeedTable{accounts(cells("code", "1", "name", "x"), cells("name", "y"))}, []string{"row 2", `"code"`}},
-		"key null":            {[]tenant.SeedTable{accounts(cells("code", "NULL", "name", "y"))}, []string{"row 1", `"code"`}},
-		"duplicate key":       {[]tenant.SeedTable{accounts(cells("code", "1", "name", "x"), cells("code", "1", "name", "y"))}, []string{"row 2", "code=1"}},
-		"table twice":         {[]tenant.SeedTable{accounts(bank()), accounts(cash("x"))}, []string{"accounts"}},
-		"NUL":                 {[]tenant.SeedTable{accounts(cells("code", "1", "name", "a\x00b"))}, []string{"row 1", `"name"`}},
-		"no UTF-8":            {[]tenant.SeedTable{accounts(cells("code", "1", "name", "a\xff"))}, []string{"row 1", `"name"`}},
-		"our own table":       {[]tenant.SeedTable{table("tenantry_migrations", []string{"version"})}, []string{"tenantry_migrations"}},
-		"goose's table":       {[]tenant.SeedTable{table("goose_db_version", []string{"id"})}, []string{"goose_db_version"}},
+		"unknown table": {
+			[]tenant.SeedTable{accounts(cash("x")), table("acounts", code, cells("code", "1"))},
+			[]string{`"acounts"`},
+		},
+		"another case": {
+			[]tenant.SeedTable{table("Accounts", code, cells("code", "1"))},
+			[]string{`"Accounts"`},
+		},
+		"unknown column": {
+			[]tenant.SeedTable{accounts(cells("code", "1", "nickname", "x"))},
+			[]string{"accounts", `"nickname"`},
+		},
+		"unknown key column": {
+			[]tenant.SeedTable{table("accounts", []string{"cod"}, cells("cod", "1"))},
+			[]string{"accounts", `"cod"`},
+		},
+		"no key": {
+			[]tenant.SeedTable{table("accounts", nil, cells("code", "1"))},
+			[]string{"accounts", "key"},
+		},
+		"key column twice": {
+			[]tenant.SeedTable{table("accounts", []string{"code", "code"})},
+			[]string{"accounts"},
+		},
+		"key missing": {
+			[]tenant.SeedTable{accounts(cells("code", "1", "name", "x"), cells("name", "y"))},
+			[]string{"row 2", `"code"`},
+		},
+		"key null": {
+			[]tenant.SeedTable{accounts(cells("code", "NULL", "name", "y"))},
+			[]string{"row 1", `"code"`},
+		},
+		"duplicate key": {
+			[]tenant.SeedTable{accounts(cells("code", "1", "name", "x"), cells("code", "1", "name", "y"))},
+			[]string{"row 2", "code=1"},
+		},
+		"table twice": {
+			[]tenant.SeedTable{accounts(bank()), accounts(cash("x"))},
+			[]string{"accounts"},
+		},
+		"NUL": {
+			[]tenant.SeedTable{accounts(cells("code", "1", "name", "a\x00b"))},
+			[]string{"row 1", `"name"`},
+		},
+		"no UTF-8": {
+			[]tenant.SeedTable{accounts(cells("code", "1", "name", "a\xff"))},
+			[]string{"row 1", `"name"`},
+		},
+		"our own table": {
+			[]tenant.SeedTable{table("tenantry_migrations", []string{"version"})},
+			[]string{"tenantry_migrations"},
+		},
+		"goose's table": {
+			[]tenant.SeedTable{table("goose_db_version", []string{"id"})},
+			[]string{"goose_db_version"},
+		},
 		"a table of the tool": {[]tenant.SeedTable{table("", code)}, nil},
 	}
 	for name, c := range cases {
@@ -628,7 +772,15 @@ func seedBadRow(t *testing.T, f SeedFixture) {
 	f.apply(t, tenant.KeepEdits, accounts(cash("Cash")))
 	prices := tenant.SeedTable{Name: "prices", Key: []string{"currency", "since"}}
 	prices.Rows = []tenant.Row{
-		cells("currency", "EUR", "since", "a", "amount", "1"), cells("currency", "EUR", "since", "b", "amount", "-1"),
+		cells(
+			"currency",
+			"EUR",
+			"since",
+			"a",
+			"amount",
+			"1",
+		),
+		cells("currency", "EUR", "since", "b", "amount", "-1"),
 	}
 	spec := f.seed(t, tenant.KeepEdits, accounts(bank(), cash("Cash, new")), prices)
 	f.fails(t, tenant.CodeSeedFailed, spec, "prices[currency=EUR,since=b]")
@@ -755,13 +907,17 @@ func seedCutCreate(t *testing.T, f SeedFixture) (seedWork, func(*testing.T)) {
 
 func seedCutUpdate(t *testing.T, f SeedFixture) (seedWork, func(*testing.T)) {
 	f.apply(t, tenant.KeepEdits, accounts(cash("Cash"), bank()))
-	return f.cut(t, &Journal{}, accounts(cash("Cash, new"), cells("code", "3", "name", "Bank"))), func(t *testing.T) {
-		t.Helper()
-		require.Empty(t, f.read(t).Edited)
-		require.Empty(t, f.read(t).Kept)
-		require.Equal(t, "Cash, new", f.value(t, "SELECT name FROM accounts WHERE code = 1000"))
-		require.Equal(t, "2", f.value(t, "SELECT count(*) FROM accounts"))
-	}
+	return f.cut(
+			t,
+			&Journal{},
+			accounts(cash("Cash, new"), cells("code", "3", "name", "Bank")),
+		), func(t *testing.T) {
+			t.Helper()
+			require.Empty(t, f.read(t).Edited)
+			require.Empty(t, f.read(t).Kept)
+			require.Equal(t, "Cash, new", f.value(t, "SELECT name FROM accounts WHERE code = 1000"))
+			require.Equal(t, "2", f.value(t, "SELECT count(*) FROM accounts"))
+		}
 }
 
 func seedCutDelete(t *testing.T, f SeedFixture) (seedWork, func(*testing.T)) {
