@@ -123,7 +123,7 @@ func printOf(t testing.TB, path string) string {
 		require.NoError(t, err)
 		out += fmt.Sprint(filepath.Base(path), info.Mode(), info.ModTime())
 		if info.Mode().IsRegular() {
-			contents, err := os.ReadFile(path)
+			contents, err := os.ReadFile(path) //nolint:gosec // a file of this test
 			require.NoError(t, err)
 			out += fmt.Sprintf(" %x", sha256.Sum256(contents))
 		}

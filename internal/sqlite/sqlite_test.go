@@ -143,7 +143,11 @@ func TestForeignKinds(t *testing.T) {
 			_, err = w.pool.Read(t.Context(), "acme", spec.Place)
 			requireCode(t, tenant.CodeForeign, err)
 			for _, how := range []tenant.OnDestroy{tenant.Drop, tenant.Archive} {
-				requireCode(t, tenant.CodeForeign, w.pool.Delete(t.Context(), "acme", spec.Place, how, journal))
+				requireCode(
+					t,
+					tenant.CodeForeign,
+					w.pool.Delete(t.Context(), "acme", spec.Place, how, journal),
+				)
 			}
 			require.Equal(t, before, printOf(t, w.path(spec)))
 			require.Empty(t, journal.Events)
@@ -153,7 +157,7 @@ func TestForeignKinds(t *testing.T) {
 
 func write(t testing.TB, path, contents string) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(path, []byte(contents), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(contents), 0o600)) //nolint:gosec // a file of this test
 }
 
 func TestUnknownKey(t *testing.T) {
@@ -164,7 +168,10 @@ func TestUnknownKey(t *testing.T) {
 	ring := func(ids ...string) *tenant.Keyring {
 		var keys []tenant.Key
 		for _, id := range ids {
-			keys = append(keys, tenant.Key{ID: id, Secret: bytes.Repeat([]byte{id[1] - '0' + 6}, tenant.MinKeyLen)})
+			keys = append(
+				keys,
+				tenant.Key{ID: id, Secret: bytes.Repeat([]byte{id[1] - '0' + 6}, tenant.MinKeyLen)},
+			)
 		}
 		out, err := tenant.NewKeyring(tenanttest.Installation, keys)
 		require.NoError(t, err)
@@ -248,7 +255,12 @@ func TestLogOfAnApplication(t *testing.T) {
 	require.NoError(t, db.Close())
 	require.Empty(t, leftovers(t, w.dir))
 	w.ensure(t, spec)
-	require.Equal(t, "0", one(t, w.path(spec), "SELECT count(*) FROM a"), "nothing of the dropped one comes back")
+	require.Equal(
+		t,
+		"0",
+		one(t, w.path(spec), "SELECT count(*) FROM a"),
+		"nothing of the dropped one comes back",
+	)
 }
 
 func TestTemplates(t *testing.T) {
@@ -278,7 +290,11 @@ func TestChance(t *testing.T) {
 	w := newWorld(t)
 	secrets := map[string]bool{}
 	for _, id := range []tenant.ID{"acme", "globex", "initech"} {
-		spec := w.spec(t, id, oneFile("CREATE TABLE a (secret TEXT); INSERT INTO a VALUES (hex(RandomBlob(16)));"))
+		spec := w.spec(
+			t,
+			id,
+			oneFile("CREATE TABLE a (secret TEXT); INSERT INTO a VALUES (hex(RandomBlob(16)));"),
+		)
 		require.Len(t, w.ensure(t, spec).Applied, 1)
 		secrets[one(t, w.path(spec), "SELECT secret FROM a")] = true
 	}
@@ -308,7 +324,7 @@ func TestListDespiteDamage(t *testing.T) {
 		w.ensure(t, w.spec(t, id, oneFile("CREATE TABLE a (id INTEGER);")))
 	}
 	damaged := w.path(w.spec(t, "globex", nil))
-	contents, err := os.ReadFile(damaged)
+	contents, err := os.ReadFile(damaged) //nolint:gosec // a file of this test
 	require.NoError(t, err)
 	write(t, damaged, string(contents[:100])+string(bytes.Repeat([]byte{0xff}, len(contents)-100)))
 	listed, err := w.pool.ListDatabases(t.Context())
