@@ -15,7 +15,7 @@ import (
 // failpointHook reads TENANT_FAILPOINT, for tests that end the work at a named point:
 //
 //	record=FILE       append each failpoint passed to FILE, one a line
-//	kill=WHOM@N       at the N-th failpoint passed (the first is 1) kill WHOM: driver, terraform or both
+//	kill=WHOM@NAME#N  at the N-th passing of the failpoint NAME (the first is 1) kill WHOM: driver, terraform or both
 //
 // Terraform's process ids are those written into the children's lock files below the data folder.
 func failpointHook(data string) func(string) {
@@ -24,14 +24,15 @@ func failpointHook(data string) func(string) {
 	case "record":
 		return func(name string) { appendLine(argument, name) }
 	case "kill":
-		whom, count, _ := strings.Cut(argument, "@")
+		whom, at, _ := strings.Cut(argument, "@")
+		wanted, count, _ := strings.Cut(at, "#")
 		target, err := strconv.ParseInt(count, 10, 64)
 		if err != nil {
 			panic(fmt.Sprintf("TENANT_FAILPOINT: %v", err))
 		}
 		var passed atomic.Int64
-		return func(string) {
-			if passed.Add(1) == target {
+		return func(name string) {
+			if name == wanted && passed.Add(1) == target {
 				kill(whom, data)
 			}
 		}

@@ -348,7 +348,7 @@ func TestAccNoSecretAnywhere(t *testing.T) {
 	invitation := s.invitation()
 	require.NotContains(t, printed.String(), invitation)
 	require.NoError(t, filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".tfvars") {
+		if err != nil || !entry.Type().IsRegular() || strings.HasSuffix(path, ".tfvars") {
 			return err
 		}
 		content, err := os.ReadFile(path) //nolint:gosec // a file of this test's own

@@ -107,16 +107,16 @@ func (o *options) assemble(
 	if err != nil {
 		return nil, err
 	}
-	shared := provider.NewShared()
+	shared, failpoint := provider.NewShared(), failpointHook(data)
 	opened.closers = append(opened.closers, records.Close, shared.Close)
 	config := driver.Config{
 		Project: project, Terraform: terraform, Catalog: records,
-		Provider:  inProcess{baseDir: project.Dir, shared: shared, failpoint: failpointHook(data)},
+		Provider:  inProcess{baseDir: project.Dir, shared: shared, failpoint: failpoint},
 		Sender:    welcome.Maildir{Dir: filepath.Join(data, "mail")},
 		Templates: templates(project.Dir),
 		Progress:  o.progress(),
 		Now:       time.Now, Parallel: o.parallel, Retry: driver.DefaultRetry(), Sleep: driver.Sleep,
-		DomainWait: driver.DefaultDomainWait, Failpoint: failpointHook(data),
+		DomainWait: driver.DefaultDomainWait, Failpoint: failpoint,
 	}
 	configure(&config)
 	opened.Driver, err = driver.New(config)
