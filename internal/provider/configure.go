@@ -115,7 +115,7 @@ func checkUpstreams(model configModel, out *settings) diag.Diagnostics {
 
 func checkUpstream(address string) error {
 	host, port, err := net.SplitHostPort(address)
-	if err != nil || host == "" || strings.Contains(host, "/") {
+	if err != nil || host == "" || strings.Contains(address, "/") {
 		return fmt.Errorf("%q is not of the form host:port", address)
 	}
 	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {

@@ -1,0 +1,56 @@
+// Package acctest is what acceptance tests stand on: root modules in scratch folders, the provider served for the real
+// Terraform, and a way to look at, and to disturb, what it made.
+package acctest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Main runs a package's tests in an environment in which Terraform obeys nothing that the person who runs them has
+// configured, and in which the provider's sockets and logs stay private. Call it in TestMain.
+func Main(m *testing.M) error {
+	sockets, err := os.MkdirTemp("", "acctest-")
+	if err != nil {
+		return err
+	}
+	terraform, err := exec.LookPath("terraform")
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(sockets))
+	}
+	for name, value := range map[string]string{
+		"TF_ACC_TERRAFORM_PATH":  terraform,
+		"TF_CLI_CONFIG_FILE":     filepath.Join(Repository(), "tools", "terraform.tfrc"),
+		"TF_IN_AUTOMATION":       "1",
+		"CHECKPOINT_DISABLE":     "1",
+		"PLUGIN_UNIX_SOCKET_DIR": sockets,
+		"TF_LOG_SDK":             "off",
+		"TF_LOG_SDK_PROTO":       "off",
+		"TF_LOG_PROVIDER_TENANT": "off",
+	} {
+		err = errors.Join(err, os.Setenv(name, value))
+	}
+	if err == nil {
+		m.Run()
+	}
+	return errors.Join(err, os.RemoveAll(sockets))
+}
+
+// Acceptance begins a test that needs Terraform. Without TF_ACC it fails, because nothing is skipped: leave such tests
+// out by their names, TestAcc….
+func Acceptance(t testing.TB) {
+	t.Helper()
+	require.NotEmpty(t, os.Getenv("TF_ACC"), "acceptance tests run with TF_ACC=1, as make acc does")
+}
+
+// Repository is the folder of this repository.
+func Repository() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
