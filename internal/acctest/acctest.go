@@ -44,7 +44,7 @@ func Main(m *testing.M) error {
 
 // Acceptance begins a test that needs Terraform. Without TF_ACC it fails, because nothing is skipped: leave such tests
 // out by their names, TestAcc….
-func Acceptance(t testing.TB) {
+func Acceptance(t *testing.T) {
 	t.Helper()
 	require.NotEmpty(t, os.Getenv("TF_ACC"), "acceptance tests run with TF_ACC=1, as make acc does")
 }

@@ -45,7 +45,7 @@ type Project struct {
 }
 
 // NewProject makes a project whose main.tf has the given blocks, and the one that names the provider.
-func NewProject(t testing.TB, blocks ...string) *Project {
+func NewProject(t *testing.T, blocks ...string) *Project {
 	t.Helper()
 	p := &Project{Dir: t.TempDir()}
 	p.Write(t, "main.tf", required+strings.Join(blocks, "\n"))
@@ -54,7 +54,7 @@ func NewProject(t testing.TB, blocks ...string) *Project {
 }
 
 // Example makes a project from a copy of a folder of examples/, with the modules that it refers to.
-func Example(t testing.TB, name string) *Project {
+func Example(t *testing.T, name string) *Project {
 	t.Helper()
 	root := t.TempDir()
 	p := &Project{Dir: filepath.Join(root, "examples", name)}
@@ -77,20 +77,20 @@ func KeySecret(fill byte) string {
 func (p *Project) Path(name string) string { return filepath.Join(p.Dir, name) }
 
 // Write writes a file of the project.
-func (p *Project) Write(t testing.TB, name, content string) {
+func (p *Project) Write(t *testing.T, name, content string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(p.Path(name)), 0o700))
 	require.NoError(t, os.WriteFile(p.Path(name), []byte(content), 0o600))
 }
 
 // WriteKeys replaces the project's key file.
-func (p *Project) WriteKeys(t testing.TB, keys ...string) {
+func (p *Project) WriteKeys(t *testing.T, keys ...string) {
 	t.Helper()
 	p.Write(t, filepath.Join(EmbeddedFolder, "key"), strings.Join(keys, ",")+"\n")
 }
 
 // Files returns the contents of all files of the project, by path.
-func (p *Project) Files(t testing.TB) map[string]string {
+func (p *Project) Files(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	require.NoError(t, filepath.WalkDir(p.Dir, func(path string, entry os.DirEntry, err error) error {

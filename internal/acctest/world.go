@@ -22,21 +22,21 @@ func Config(text string) *tfprotov6.ConfigureProviderRequest {
 }
 
 // Backends are the project's, seen with its key file.
-func (p *Project) Backends(t testing.TB) *tenant.Backends {
+func (p *Project) Backends(t *testing.T) *tenant.Backends {
 	t.Helper()
 	return p.configured(t, fmt.Sprintf(
 		`{"installation": %q, "embedded": {"path": %q, "zone": %q}}`, Installation, EmbeddedFolder, Zone))
 }
 
 // Strangers are the same systems seen by somebody with another key: what they make is foreign to the project.
-func (p *Project) Strangers(t testing.TB) *tenant.Backends {
+func (p *Project) Strangers(t *testing.T) *tenant.Backends {
 	t.Helper()
 	return p.configured(t, fmt.Sprintf(
 		`{"installation": %q, "keys": [{"id": %q, "secret": %q}], "embedded": {"path": %q, "zone": %q}}`,
 		Installation, KeyID, KeySecret(9), EmbeddedFolder, Zone))
 }
 
-func (p *Project) configured(t testing.TB, config string) *tenant.Backends {
+func (p *Project) configured(t *testing.T, config string) *tenant.Backends {
 	t.Helper()
 	shared := provider.NewShared()
 	t.Cleanup(func() { require.NoError(t, shared.Close()) })
@@ -52,7 +52,7 @@ func (p *Project) configured(t testing.TB, config string) *tenant.Backends {
 }
 
 // Inventory lists all objects with our mark, sorted: "database acme", "record acme acme.app.localhost/CNAME".
-func Inventory(t testing.TB, backends *tenant.Backends) []string {
+func Inventory(t *testing.T, backends *tenant.Backends) []string {
 	t.Helper()
 	var seen []string
 	for _, list := range []func(context.Context, *tenant.Backends) ([]string, error){
@@ -66,7 +66,7 @@ func Inventory(t testing.TB, backends *tenant.Backends) []string {
 	return seen
 }
 
-var errNoLister = errors.New("a backend can't list its objects") //nolint:gochecknoglobals // a sentinel error is a constant
+var errNoLister = errors.New("a backend can't list its objects")
 
 func listDatabases(ctx context.Context, backends *tenant.Backends) ([]string, error) {
 	var seen []string
@@ -130,7 +130,7 @@ func listBindings(ctx context.Context, backends *tenant.Backends) ([]string, err
 }
 
 // Exec changes something in an SQLite file of the project, past all marks: drift.
-func (p *Project) Exec(t testing.TB, name, statement string, args ...any) {
+func (p *Project) Exec(t *testing.T, name, statement string, args ...any) {
 	t.Helper()
 	db, err := sqlitefile.OpenExisting(p.Path(name))
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func (p *Project) Exec(t testing.TB, name, statement string, args ...any) {
 }
 
 // Prove publishes, as the customer would, the proof that a claim asks for.
-func (p *Project) Prove(t testing.TB, claim tenant.Claim) {
+func (p *Project) Prove(t *testing.T, claim tenant.Claim) {
 	t.Helper()
 	p.Write(t, EmbeddedFolder+"/proofs.zone", fmt.Sprintf("%s. 60 IN CNAME %s.\n",
 		"_tenant-challenge."+claim.Hostname, strings.TrimSuffix(claim.Target, ".")))

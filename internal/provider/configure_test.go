@@ -31,7 +31,9 @@ func configure(
 	t.Helper()
 	var captured []provider.Captured
 	server := provider.NewServer(provider.Options{
-		BaseDir: p.Dir, Getenv: env.get, Capture: func(c provider.Captured) { captured = append(captured, c) },
+		BaseDir: p.Dir,
+		Getenv:  env.get,
+		Capture: func(c provider.Captured) { captured = append(captured, c) },
 	})
 	resp, err := server.ConfigureProvider(t.Context(), config)
 	require.NoError(t, err)
@@ -276,7 +278,10 @@ func TestUnknownConfigurationIsOneWarning(t *testing.T) {
 	require.Empty(t, captured)
 
 	// The apply knows it.
-	resp, err = server.ConfigureProvider(t.Context(), acctest.Config(`{"installation": "test-eu", `+embedded+`}`))
+	resp, err = server.ConfigureProvider(
+		t.Context(),
+		acctest.Config(`{"installation": "test-eu", `+embedded+`}`),
+	)
 	require.NoError(t, err)
 	require.Empty(t, resp.Diagnostics)
 	require.Len(t, captured, 1)
@@ -309,7 +314,10 @@ func TestTwoConfigurationsReachOneInstance(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, resp.Diagnostics)
 	}
-	resp, err := server.ConfigureProvider(t.Context(), acctest.Config(`{"installation": "test-us", `+embedded+`}`))
+	resp, err := server.ConfigureProvider(
+		t.Context(),
+		acctest.Config(`{"installation": "test-us", `+embedded+`}`),
+	)
 	require.NoError(t, err)
 	require.Len(t, resp.Diagnostics, 1)
 	require.Equal(t, "The provider is configured twice", resp.Diagnostics[0].Summary)

@@ -16,7 +16,7 @@ import (
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
-var errStopped = errors.New("the provider has been stopped") //nolint:gochecknoglobals // a sentinel error is a constant
+var errStopped = errors.New("the provider has been stopped")
 
 // calls counts the RPCs in flight, so that a stopped instance can be waited for: when Terraform is gone, a create may
 // still be at work on the tenant.

@@ -45,7 +45,7 @@ func rpcs(t *testing.T) []string {
 }
 
 // ask calls an RPC with an empty request and returns the diagnostics of the answer.
-func ask(ctx context.Context, t *testing.T, s *server, name string) (reflect.Value, []*tfprotov6.Diagnostic) {
+func ask(ctx context.Context, t *testing.T, s *server, name string) []*tfprotov6.Diagnostic {
 	t.Helper()
 	method := reflect.ValueOf(s).MethodByName(name)
 	require.True(t, method.IsValid(), "%s is not guarded", name)
@@ -53,7 +53,7 @@ func ask(ctx context.Context, t *testing.T, s *server, name string) (reflect.Val
 	out := method.Call([]reflect.Value{reflect.ValueOf(ctx), request})
 	require.True(t, out[1].IsNil(), "%s: %v", name, out[1])
 	require.False(t, out[0].IsNil(), name)
-	return out[0], diagnosticsOf(t, out[0].Interface())
+	return diagnosticsOf(t, out[0].Interface())
 }
 
 func diagnosticsOf(t *testing.T, answer any) []*tfprotov6.Diagnostic {
@@ -62,7 +62,9 @@ func diagnosticsOf(t *testing.T, answer any) []*tfprotov6.Diagnostic {
 	case *tfprotov6.StopProviderResponse:
 		return []*tfprotov6.Diagnostic{{Severity: tfprotov6.DiagnosticSeverityError, Detail: answer.Error}}
 	case *tfprotov6.CallFunctionResponse:
-		return []*tfprotov6.Diagnostic{{Severity: tfprotov6.DiagnosticSeverityError, Detail: answer.Error.Text}}
+		return []*tfprotov6.Diagnostic{
+			{Severity: tfprotov6.DiagnosticSeverityError, Detail: answer.Error.Text},
+		}
 	case *tfprotov6.ListResourceServerStream:
 		return slices.Collect(answer.Results)[0].Diagnostics
 	case *tfprotov6.ReadStateBytesStream:
@@ -72,7 +74,8 @@ func diagnosticsOf(t *testing.T, answer any) []*tfprotov6.Diagnostic {
 		require.True(t, ok)
 		return completed.Diagnostics
 	default:
-		diagnostics, ok := reflect.ValueOf(answer).Elem().FieldByName("Diagnostics").Interface().([]*tfprotov6.Diagnostic)
+		field := reflect.ValueOf(answer).Elem().FieldByName("Diagnostics")
+		diagnostics, ok := reflect.TypeAssert[[]*tfprotov6.Diagnostic](field)
 		require.True(t, ok)
 		return diagnostics
 	}
@@ -95,7 +98,7 @@ func TestEveryRPCIsGuarded(t *testing.T) {
 	require.Contains(t, names, "InvokeAction")
 	s := faultyServer()
 	for _, name := range names {
-		_, diagnostics := ask(t.Context(), t, s, name)
+		diagnostics := ask(t.Context(), t, s, name)
 		requireFailure(t, diagnostics, tenant.CodeInternal, "panic at ")
 	}
 	s.calls.end() // no panic leaves a call open, or this waits for ever
@@ -108,12 +111,12 @@ func TestNoRPCStartsAfterTheEnd(t *testing.T) {
 	stopped := faultyServer()
 	stopped.calls.end()
 	for _, name := range rpcs(t) {
-		_, diagnostics := ask(t.Context(), t, stopped, name)
+		diagnostics := ask(t.Context(), t, stopped, name)
 		requireFailure(t, diagnostics, tenant.CodeCanceled, "has been stopped")
 		if name == "StopProvider" {
 			continue // it ends the others, so it is made
 		}
-		_, diagnostics = ask(ended, t, faultyServer(), name)
+		diagnostics = ask(ended, t, faultyServer(), name)
 		requireFailure(t, diagnostics, tenant.CodeCanceled, "context canceled")
 	}
 }
@@ -240,7 +243,10 @@ func TestADeletionIsRefusedWhereNoneIsWanted(t *testing.T) {
 		"replace":                    {prior: old, planned: changed, replace: true, fails: true},
 	} {
 		for _, refuse := range []bool{true, false} {
-			s := &server{inner: obedient{replace: test.replace}, provider: newProvider(Options{RefuseDestroy: refuse})}
+			s := &server{
+				inner:    obedient{replace: test.replace},
+				provider: newProvider(Options{RefuseDestroy: refuse}),
+			}
 			plan, err := s.PlanResourceChange(t.Context(), &tfprotov6.PlanResourceChangeRequest{
 				TypeName: "tenant_database", PriorState: test.prior, ProposedNewState: test.planned,
 			})

@@ -33,7 +33,9 @@ func (p *tenantProvider) checkEmbedded(model configModel, out *settings) diag.Di
 		if p.options.Getenv(name) != "" {
 			diags.Append(invalid(at, "Embedded files would be lost", doingConfigure, fmt.Errorf(
 				"%s is set, so this runs remotely, on a machine whose files are gone after the run: run it locally, or "+
-					"configure real systems", name)))
+					"configure real systems",
+				name,
+			)))
 		}
 	}
 	out.zone = strings.TrimSuffix(model.Embedded.Zone.ValueString(), ".")
@@ -60,7 +62,9 @@ func (p *tenantProvider) checkKeys(model configModel, out *settings) diag.Diagno
 	var diags diag.Diagnostics
 	installation, err := tenant.ParseInstallation(model.Installation.ValueString())
 	if err != nil {
-		diags.Append(invalid(path.Root("installation"), "The installation can't be named so", doingConfigure, err))
+		diags.Append(
+			invalid(path.Root("installation"), "The installation can't be named so", doingConfigure, err),
+		)
 	}
 	keys, unreadable := p.keys(model, out.folder)
 	if diags.Append(unreadable); diags.HasError() {
@@ -80,7 +84,12 @@ func (p *tenantProvider) keys(model configModel, folder string) ([]tenant.Key, d
 	if text := p.options.Getenv(keysVariable); text != "" {
 		keys, err := tenant.ParseKeys(text)
 		if err != nil {
-			return nil, invalid(path.Root("keys"), "The keys in "+keysVariable+" can't be read", doingConfigure, err)
+			return nil, invalid(
+				path.Root("keys"),
+				"The keys in "+keysVariable+" can't be read",
+				doingConfigure,
+				err,
+			)
 		}
 		return keys, nil
 	}
@@ -110,8 +119,10 @@ func configuredKeys(models []keyModel) ([]tenant.Key, diag.Diagnostic) {
 func readKeyFile(name string) ([]tenant.Key, error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("it does not exist. tenantctl init makes one; if there was one before, put it back: " +
-			"without it nothing that exists can be told from what is foreign")
+		return nil, errors.New(
+			"it does not exist. tenantctl init makes one; if there was one before, put it back: " +
+				"without it nothing that exists can be told from what is foreign",
+		)
 	}
 	if err != nil {
 		return nil, err

@@ -45,7 +45,11 @@ func newProvider(options Options) *tenantProvider {
 }
 
 // Metadata names the provider.
-func (p *tenantProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
+func (p *tenantProvider) Metadata(
+	_ context.Context,
+	_ provider.MetadataRequest,
+	resp *provider.MetadataResponse,
+) {
 	resp.TypeName = "tenant"
 	resp.Version = p.options.Version
 }
@@ -70,9 +74,17 @@ func (p *tenantProvider) Configure(
 	defer p.mu.Unlock()
 	if p.config != nil && !mayBeSame(*p.config, req.Config.Raw) {
 		resp.ResourceData = p.meta
-		resp.Diagnostics.Append(invalid(path.Empty(), "The provider is configured twice", "configuring the provider",
-			errors.New("the root module has two provider \"tenant\" blocks that differ, which one served provider can't "+
-				"tell apart: keep one, and give each fleet a root module of its own")))
+		resp.Diagnostics.Append(
+			invalid(
+				path.Empty(),
+				"The provider is configured twice",
+				"configuring the provider",
+				errors.New(
+					"the root module has two provider \"tenant\" blocks that differ, which one served provider can't "+
+						"tell apart: keep one, and give each fleet a root module of its own",
+				),
+			),
+		)
 		return
 	}
 	meta := &resources.Meta{
@@ -88,12 +100,17 @@ func (p *tenantProvider) Configure(
 
 // read gives meta the backends that the configuration names; none if a part of it is unknown.
 func (p *tenantProvider) read(
-	ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse, meta *resources.Meta,
+	ctx context.Context,
+	req provider.ConfigureRequest,
+	resp *provider.ConfigureResponse,
+	meta *resources.Meta,
 ) {
 	if !req.Config.Raw.IsFullyKnown() {
-		resp.Diagnostics.AddWarning("The provider's configuration is not known yet",
+		resp.Diagnostics.AddWarning(
+			"The provider's configuration is not known yet",
 			"A value in the provider block is known only after an apply. This plan looks nothing up; what it would have "+
-				"found stays unknown.")
+				"found stays unknown.",
+		)
 		return
 	}
 	var model configModel

@@ -62,7 +62,8 @@ func (p *tenantProvider) Schema(_ context.Context, _ provider.SchemaRequest, res
 			},
 			"keys": keysAttribute(notEmpty),
 			"pools": schema.MapNestedAttribute{
-				Optional: true, Validators: []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.NoNullValues()},
+				Optional:   true,
+				Validators: []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.NoNullValues()},
 				MarkdownDescription: "The places where tenants' databases live, by name. Without them `embedded` supplies one, " +
 					"named `embedded`, that takes every plan.",
 				NestedObject: schema.NestedAttributeObject{Attributes: poolAttributes(notEmpty)},
@@ -72,8 +73,9 @@ func (p *tenantProvider) Schema(_ context.Context, _ provider.SchemaRequest, res
 				MarkdownDescription: "The proxy in front of the application.",
 				Attributes: map[string]schema.Attribute{
 					"upstreams": schema.MapAttribute{
-						Optional: true, ElementType: types.StringType,
-						Validators: []validator.Map{mapvalidator.NoNullValues()},
+						Optional:    true,
+						ElementType: types.StringType,
+						Validators:  []validator.Map{mapvalidator.NoNullValues()},
 						MarkdownDescription: "The `host:port` that serves the tenants of a plan, by plan; the plan `\"\"` stands for " +
 							"all others.",
 					},
@@ -85,11 +87,13 @@ func (p *tenantProvider) Schema(_ context.Context, _ provider.SchemaRequest, res
 					"for tests. It cannot be used where Terraform runs remotely.",
 				Attributes: map[string]schema.Attribute{
 					"path": schema.StringAttribute{
-						Required: true, Validators: []validator.String{notEmpty},
+						Required:            true,
+						Validators:          []validator.String{notEmpty},
 						MarkdownDescription: "The folder, relative to the root module. `tenantctl init` makes the file `key` in it.",
 					},
 					"zone": schema.StringAttribute{
-						Required: true, Validators: []validator.String{notEmpty},
+						Required:            true,
+						Validators:          []validator.String{notEmpty},
 						MarkdownDescription: "The DNS zone under which every tenant has its default hostname, such as `app.localhost`.",
 					},
 				},
@@ -100,14 +104,16 @@ func (p *tenantProvider) Schema(_ context.Context, _ provider.SchemaRequest, res
 
 func keysAttribute(notEmpty validator.String) schema.Attribute {
 	return schema.ListNestedAttribute{
-		Optional: true, Sensitive: true,
+		Optional:   true,
+		Sensitive:  true,
 		Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.NoNullValues()},
 		MarkdownDescription: "The keys that mark objects and derive secrets. The first one is current; the others still verify " +
 			"what they once marked. Left out, they come from the environment variable `TENANT_KEYS` (`id:base64`, separated " +
 			"by commas), then from the key file of `embedded`. Use an ephemeral variable: nothing of it is stored.",
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
-				Required: true, Validators: []validator.String{notEmpty},
+				Required:            true,
+				Validators:          []validator.String{notEmpty},
 				MarkdownDescription: "The name by which marks and states refer to the key: 1–16 of a-z, 0-9 and '-'.",
 			},
 			"secret": schema.StringAttribute{
@@ -131,14 +137,18 @@ func poolAttributes(notEmpty validator.String) map[string]schema.Attribute {
 			},
 		},
 		"isolation": schema.StringAttribute{
-			Optional: true,
-			Validators: []validator.String{stringvalidator.OneOf(string(tenant.IsolationDatabase))},
+			Optional:            true,
+			Validators:          []validator.String{stringvalidator.OneOf(string(tenant.IsolationDatabase))},
 			MarkdownDescription: "How tenants are kept apart. SQLite offers `database` only, which is the default: a database each.",
 		},
 		"plans": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType,
 			Validators: []validator.List{
-				listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), listvalidator.ValueStringsAre(notEmpty),
+				listvalidator.SizeAtLeast(
+					1,
+				),
+				listvalidator.UniqueValues(),
+				listvalidator.ValueStringsAre(notEmpty),
 				listvalidator.NoNullValues(),
 			},
 			MarkdownDescription: "The plans whose tenants may live here; left out, all of them.",

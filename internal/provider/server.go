@@ -100,11 +100,17 @@ func (s *server) plan(
 ) (*tfprotov6.PlanResourceChangeResponse, error) {
 	if s.refuses(req.ProposedNewState) {
 		return &tfprotov6.PlanResourceChangeResponse{
-			Diagnostics: refusal(req.TypeName, "delete"), PlannedState: req.PriorState, PlannedPrivate: req.PriorPrivate,
+			Diagnostics: refusal(
+				req.TypeName,
+				"delete",
+			),
+			PlannedState:   req.PriorState,
+			PlannedPrivate: req.PriorPrivate,
 		}, nil
 	}
 	resp, err := s.inner.PlanResourceChange(ctx, req)
-	if err == nil && s.provider.options.RefuseDestroy && len(resp.RequiresReplace) > 0 && !isNull(req.PriorState) {
+	if err == nil && s.provider.options.RefuseDestroy && len(resp.RequiresReplace) > 0 &&
+		!isNull(req.PriorState) {
 		resp.Diagnostics = append(resp.Diagnostics, refusal(req.TypeName, "replace")...)
 	}
 	return resp, err
@@ -116,11 +122,16 @@ func (s *server) ApplyResourceChange(
 ) (*tfprotov6.ApplyResourceChangeResponse, error) {
 	failed := func(d []*tfprotov6.Diagnostic) *tfprotov6.ApplyResourceChangeResponse {
 		return &tfprotov6.ApplyResourceChangeResponse{
-			Diagnostics: d, NewState: req.PriorState, Private: req.PlannedPrivate, NewIdentity: req.PlannedIdentity,
+			Diagnostics: d,
+			NewState:    req.PriorState,
+			Private:     req.PlannedPrivate,
+			NewIdentity: req.PlannedIdentity,
 		}
 	}
 	apply := s.inner.ApplyResourceChange
-	if s.refuses(req.PlannedState) { // Terraform does not plan the first half of a tainted object's replacement
+	if s.refuses(
+		req.PlannedState,
+	) { // Terraform does not plan the first half of a tainted object's replacement
 		apply = func(
 			context.Context, *tfprotov6.ApplyResourceChangeRequest,
 		) (*tfprotov6.ApplyResourceChangeResponse, error) {
@@ -143,6 +154,9 @@ func isNull(value *tfprotov6.DynamicValue) bool {
 }
 
 func refusal(typeName, verb string) []*tfprotov6.Diagnostic {
-	return problems("A deletion was not asked for", tenant.Fail(tenant.CodeDestroyRefused,
-		"planning the change of a "+typeName, fmt.Errorf("this would %s it, and this run may not delete anything", verb)))
+	return problems("A deletion was not asked for", tenant.Fail(
+		tenant.CodeDestroyRefused,
+		"planning the change of a "+typeName,
+		fmt.Errorf("this would %s it, and this run may not delete anything", verb),
+	))
 }

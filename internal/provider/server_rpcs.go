@@ -85,7 +85,10 @@ func (s *server) ReadResource(
 	return guard(ctx, s, "ReadResource", req, s.inner.ReadResource,
 		func(d []*tfprotov6.Diagnostic) *tfprotov6.ReadResourceResponse {
 			return &tfprotov6.ReadResourceResponse{
-				Diagnostics: d, NewState: req.CurrentState, Private: req.Private, NewIdentity: req.CurrentIdentity,
+				Diagnostics: d,
+				NewState:    req.CurrentState,
+				Private:     req.Private,
+				NewIdentity: req.CurrentIdentity,
 			}
 		})
 }
@@ -306,6 +309,8 @@ func (s *server) CallFunction(
 ) (*tfprotov6.CallFunctionResponse, error) {
 	return guard(ctx, s, "CallFunction", req, s.inner.CallFunction,
 		func(d []*tfprotov6.Diagnostic) *tfprotov6.CallFunctionResponse {
-			return &tfprotov6.CallFunctionResponse{Error: &tfprotov6.FunctionError{Text: d[0].Summary + ": " + d[0].Detail}}
+			return &tfprotov6.CallFunctionResponse{
+				Error: &tfprotov6.FunctionError{Text: d[0].Summary + ": " + d[0].Detail},
+			}
 		})
 }

@@ -19,7 +19,9 @@ func (s *server) ListResource(
 	}
 	resp, err := guard(ctx, s, name, req, s.inner.ListResource,
 		func(d []*tfprotov6.Diagnostic) *tfprotov6.ListResourceServerStream {
-			return &tfprotov6.ListResourceServerStream{Results: slices.Values([]tfprotov6.ListResourceResult{last(d)})}
+			return &tfprotov6.ListResourceServerStream{
+				Results: slices.Values([]tfprotov6.ListResourceResult{last(d)}),
+			}
 		})
 	if resp != nil {
 		resp.Results = guardStream(ctx, s, name, resp.Results, last)
@@ -37,7 +39,9 @@ func (s *server) InvokeAction(
 	}
 	resp, err := guard(ctx, s, name, req, s.inner.InvokeAction,
 		func(d []*tfprotov6.Diagnostic) *tfprotov6.InvokeActionServerStream {
-			return &tfprotov6.InvokeActionServerStream{Events: slices.Values([]tfprotov6.InvokeActionEvent{last(d)})}
+			return &tfprotov6.InvokeActionServerStream{
+				Events: slices.Values([]tfprotov6.InvokeActionEvent{last(d)}),
+			}
 		})
 	if resp != nil {
 		resp.Events = guardStream(ctx, s, name, resp.Events, last)
@@ -55,7 +59,9 @@ func (s *server) ReadStateBytes(
 	}
 	resp, err := guard(ctx, s, name, req, s.inner.ReadStateBytes,
 		func(d []*tfprotov6.Diagnostic) *tfprotov6.ReadStateBytesStream {
-			return &tfprotov6.ReadStateBytesStream{Chunks: slices.Values([]tfprotov6.ReadStateByteChunk{last(d)})}
+			return &tfprotov6.ReadStateBytesStream{
+				Chunks: slices.Values([]tfprotov6.ReadStateByteChunk{last(d)}),
+			}
 		})
 	if resp != nil {
 		resp.Chunks = guardStream(ctx, s, name, resp.Chunks, last)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -24,8 +25,8 @@ func (s *Shared) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
-	for i := len(s.order) - 1; i >= 0; i-- {
-		if closer, ok := s.order[i].(io.Closer); ok {
+	for _, backend := range slices.Backward(s.order) {
+		if closer, ok := backend.(io.Closer); ok {
 			errs = append(errs, closer.Close())
 		}
 	}

@@ -19,7 +19,10 @@ func sharedBackends(t *testing.T, p *acctest.Project, shared *provider.Shared, k
 		BaseDir: p.Dir, Shared: shared, Capture: func(c provider.Captured) { backends = c.Backends },
 	})
 	resp, err := server.ConfigureProvider(t.Context(), acctest.Config(fmt.Sprintf(
-		`{"installation": "test-eu", "keys": [{"id": "k1", "secret": %q}], %s}`, acctest.KeySecret(key), embedded)))
+		`{"installation": "test-eu", "keys": [{"id": "k1", "secret": %q}], %s}`,
+		acctest.KeySecret(key),
+		embedded,
+	)))
 	require.NoError(t, err)
 	require.Empty(t, resp.Diagnostics)
 	return backends

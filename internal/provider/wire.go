@@ -18,11 +18,20 @@ func (p *tenantProvider) wire(s settings) *tenant.Backends {
 	key := []string{ring.Installation(), s.fingerprint, s.folder, s.zone}
 	target := "edge." + s.zone
 	table := sharedBackend(shared, func() *edge.Store {
-		return edge.New(edge.Config{Path: filepath.Join(s.folder, "edge.db"), Zone: s.zone, Keyring: ring, Now: now})
+		return edge.New(
+			edge.Config{Path: filepath.Join(s.folder, "edge.db"), Zone: s.zone, Keyring: ring, Now: now},
+		)
 	}, key...)
 	zone := sharedBackend(shared, func() *zonefile.Zone {
 		return zonefile.New(zonefile.Config{
-			Path: filepath.Join(s.folder, s.zone+".zone"), Zone: s.zone, Target: target, Keyring: ring, Now: now,
+			Path: filepath.Join(
+				s.folder,
+				s.zone+".zone",
+			),
+			Zone:    s.zone,
+			Target:  target,
+			Keyring: ring,
+			Now:     now,
 		})
 	}, key...)
 	proofs := sharedBackend(shared, func() *zonefile.Proofs {
@@ -30,12 +39,19 @@ func (p *tenantProvider) wire(s settings) *tenant.Backends {
 	}, key...)
 	identities := sharedBackend(shared, func() *localid.Store {
 		return localid.New(localid.Config{
-			Path: filepath.Join(s.folder, "identity.db"), Keyring: ring, Now: now,
+			Path:     filepath.Join(s.folder, "identity.db"),
+			Keyring:  ring,
+			Now:      now,
 			LoginURL: func(id tenant.ID) string { return "https://" + tenant.DefaultHostname(id, s.zone) + "/login" },
 		})
 	}, key...)
 	return &tenant.Backends{
-		Keyring: ring, Pools: p.wirePools(s), Identities: identities, Gate: table, Zone: s.zone, Upstreams: s.upstreams,
+		Keyring:    ring,
+		Pools:      p.wirePools(s),
+		Identities: identities,
+		Gate:       table,
+		Zone:       s.zone,
+		Upstreams:  s.upstreams,
 		Domains: tenant.Domains{
 			Records: zone, Claims: table, Proofs: proofs, Bindings: table, Target: target, Now: now,
 		},
