@@ -45,7 +45,9 @@ func (r *stepReport) condition(step tenant.Step, failure error) (catalog.Conditi
 		condition.Status, condition.Reason = catalog.StepReady, "Applied"
 	case kind == "apply_errored" || tenant.FailureOf(failure).Step == step:
 		found := tenant.FailureOf(failure)
-		condition.Status, condition.Reason, condition.Message = catalog.StepFailed, string(found.Code), failure.Error()
+		condition.Status, condition.Reason, condition.Message = catalog.StepFailed, string(
+			found.Code,
+		), failure.Error()
 	case kind == "apply_start":
 		condition.Status, condition.Reason = catalog.StepProgressing, "Interrupted"
 	default:

@@ -96,7 +96,13 @@ func (s DomainSpec) Verdict(claim Claim, proofSeen bool, now time.Time) ClaimSta
 
 func (d Domains) record(spec DomainSpec) Record {
 	return Record{
-		Name: DefaultHostname(spec.Tenant, d.Records.Zone()), Type: "CNAME", Values: []string{d.Target}, TTL: spec.ttl(),
+		Name: DefaultHostname(
+			spec.Tenant,
+			d.Records.Zone(),
+		),
+		Type:   "CNAME",
+		Values: []string{d.Target},
+		TTL:    spec.ttl(),
 	}
 }
 
@@ -198,7 +204,9 @@ func (d Domains) giveUpOthers(ctx context.Context, spec DomainSpec, journal Jour
 // release takes a custom hostname back: first the traffic, then our side of the proof, the claim last, so that an
 // interrupted release is found again by the claim.
 func (d Domains) release(ctx context.Context, claim Claim, journal Journal) error {
-	if err := ignoreForeign(d.Bindings.DeleteBinding(ctx, claim.Tenant, claim.Hostname, journal)); err != nil {
+	if err := ignoreForeign(
+		d.Bindings.DeleteBinding(ctx, claim.Tenant, claim.Hostname, journal),
+	); err != nil {
 		return err
 	}
 	Failpoint(ctx, "domain.unbound")

@@ -89,7 +89,14 @@ const failurePrefix = "tenant-failure: "
 // Line is the last line of every diagnostic: what a driver reads, whichever side of Terraform it stands on.
 func (f Failure) Line() string {
 	seconds := int64((f.RetryAfter + time.Second - 1) / time.Second)
-	return fmt.Sprintf("%scode=%s class=%s step=%s retry_after_s=%d", failurePrefix, f.Code, f.Class, f.Step, seconds)
+	return fmt.Sprintf(
+		"%scode=%s class=%s step=%s retry_after_s=%d",
+		failurePrefix,
+		f.Code,
+		f.Class,
+		f.Step,
+		seconds,
+	)
 }
 
 // ParseFailureLine finds the line in a diagnostic's detail. Only the last line counts: text that a foreign system sent

@@ -37,7 +37,10 @@ var _ Journal = NoJournal{}
 // Make is the one way to create an external object: it writes the Intent, runs create, writes Created with the id
 // that create returns. The failpoints KIND.intended, KIND.made and KIND.recorded lie between its writes.
 func Make(
-	ctx context.Context, journal Journal, o Object, create func(context.Context) (externalID string, err error),
+	ctx context.Context,
+	journal Journal,
+	o Object,
+	create func(context.Context) (externalID string, err error),
 ) (string, error) {
 	if err := journal.Intent(ctx, o); err != nil {
 		return "", err

@@ -135,6 +135,13 @@ func (k *Keyring) Derive(ref SecretRef) (Secret, error) {
 	if err != nil {
 		return Secret{}, err
 	}
-	sum := k.mac(key, "secret", string(ref.Tenant), ref.Purpose, strconv.FormatInt(ref.Version, 10), ref.Incarnation)
+	sum := k.mac(
+		key,
+		"secret",
+		string(ref.Tenant),
+		ref.Purpose,
+		strconv.FormatInt(ref.Version, 10),
+		ref.Incarnation,
+	)
 	return NewSecret(base64.RawURLEncoding.EncodeToString(sum)), nil
 }

@@ -63,6 +63,8 @@ func (k *Keyring) MarkedTenant(mark string) (ID, bool) {
 
 func (k *Keyring) foreign(o Object, why string) error {
 	return &Failure{
-		Code: CodeForeign, Doing: "checking whose " + o.String() + " is", Err: fmt.Errorf("%w: %s", ErrForeign, why),
+		Code:  CodeForeign,
+		Doing: "checking whose " + o.String() + " is",
+		Err:   fmt.Errorf("%w: %s", ErrForeign, why),
 	}
 }

@@ -23,8 +23,12 @@ func ParseID(s string) (ID, error) {
 		return "", fmt.Errorf("tenant_id %q %w", s, err)
 	}
 	if slices.Contains(reservedIDs(), s) || strings.HasPrefix(s, "ns") {
-		return "", fmt.Errorf("tenant_id %q is reserved: its hostname would pass for one of the product's own "+
-			"(reserved are %s, and all that begin with ns or xn--)", s, strings.Join(reservedIDs(), ", "))
+		return "", fmt.Errorf(
+			"tenant_id %q is reserved: its hostname would pass for one of the product's own "+
+				"(reserved are %s, and all that begin with ns or xn--)",
+			s,
+			strings.Join(reservedIDs(), ", "),
+		)
 	}
 	return ID(s), nil
 }
@@ -51,7 +55,9 @@ func checkLabel(s string, maxLen int) error {
 	case strings.HasPrefix(s, "-") || strings.HasSuffix(s, "-"):
 		return errors.New("begins or ends with a hyphen")
 	case strings.HasPrefix(s, "xn--"):
-		return errors.New("begins with xn--, which is kept for internationalised names (RFC 5890, section 2.3.1)")
+		return errors.New(
+			"begins with xn--, which is kept for internationalised names (RFC 5890, section 2.3.1)",
+		)
 	}
 	for _, r := range s {
 		if !isLabelRune(r) {

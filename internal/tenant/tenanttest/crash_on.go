@@ -18,12 +18,16 @@ type crash struct{ at string }
 // scenario gets the number of the round (use it to make fresh names) and returns the work that may be cut and the check that
 // follows: what is true after the work was cut and then started again.
 func CrashEverywhere(
-	t *testing.T, scenario func(t *testing.T, round int) (work func(context.Context) error, check func(*testing.T)),
+	t *testing.T,
+	scenario func(t *testing.T, round int) (work func(context.Context) error, check func(*testing.T)),
 ) {
 	t.Helper()
 	var points []string
 	work, check := scenario(t, 0)
-	require.NoError(t, work(tenant.WithFailpoint(t.Context(), func(name string) { points = append(points, name) })))
+	require.NoError(
+		t,
+		work(tenant.WithFailpoint(t.Context(), func(name string) { points = append(points, name) })),
+	)
 	check(t)
 	require.NotEmpty(t, points, "the work passes no failpoint")
 	for n, name := range points {
