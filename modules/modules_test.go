@@ -19,7 +19,7 @@ func TestAccModule(t *testing.T) {
 	for _, args := range [][]string{
 		{"init", "-no-color"}, {"validate", "-no-color"}, {"test", "-no-color"},
 	} {
-		//nolint:gosec // the arguments stand above
+
 		terraform := exec.CommandContext(t.Context(), "terraform", args...)
 		terraform.Dir, terraform.Env = module, environment
 		out, err := terraform.CombinedOutput()
@@ -33,7 +33,7 @@ func installed(t *testing.T) string {
 	mirror := t.TempDir()
 	binary := filepath.Join(mirror, "registry.terraform.io", "tenantry", "tenant", "0.1.0",
 		runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-tenant_v0.1.0")
-	//nolint:gosec // a folder of this test
+
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "..")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

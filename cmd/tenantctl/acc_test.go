@@ -65,7 +65,6 @@ type scratch struct {
 func acceptance(t *testing.T) {
 	t.Helper()
 	require.NotEmpty(t, os.Getenv("TF_ACC"), "acceptance tests run with TF_ACC=1, as make acc does")
-	t.Parallel()
 }
 
 // newStarter makes the project that `tenantctl init` makes.
@@ -194,6 +193,7 @@ func (s *scratch) requireOnline(ids ...string) {
 }
 
 func TestAccQuickstartTwice(t *testing.T) {
+	t.Parallel()
 	s := newQuickstart(t)
 	first := s.ok("apply", "--domain-wait", "0")
 	require.Contains(t, first.stdout, "books.northwind.example is not verified yet")
@@ -218,6 +218,7 @@ func TestAccQuickstartTwice(t *testing.T) {
 }
 
 func TestAccDomainWait(t *testing.T) {
+	t.Parallel()
 	s := newQuickstart(t)
 	done := s.ok("apply", "northwind")
 	require.Contains(t, done.stdout, "waiting for the proof of books.northwind.example")
@@ -237,6 +238,7 @@ func TestAccDomainWait(t *testing.T) {
 }
 
 func TestAccWaitIsSettledByMail(t *testing.T) {
+	t.Parallel()
 	s := newQuickstart(t)
 	s.ok("apply", "northwind", "--domain-wait", "1ms")
 	s.ok("mail", "northwind")
@@ -245,6 +247,7 @@ func TestAccWaitIsSettledByMail(t *testing.T) {
 
 // TestAccByHand: the same project with the installed provider and Terraform alone; tenantctl then announces without a change.
 func TestAccByHand(t *testing.T) {
+	t.Parallel()
 	s := newStarter(t)
 	s.installProvider()
 	terraform, err := exec.LookPath("terraform")

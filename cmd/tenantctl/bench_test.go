@@ -22,6 +22,8 @@ const benchTenants = 100
 
 // TestBenchOnboarding prints what the onboarding of 100 tenants of the quickstart costs on the embedded backends, and what a
 // bare `terraform apply` of eleven terraform_data costs on the same machine in the same run. It asserts no time.
+//
+//nolint:paralleltest // what it measures is what the machine does meanwhile
 func TestBenchOnboarding(t *testing.T) {
 	binary := filepath.Join(repository(), "bin", "tenantctl")
 	bare := benchBare(t)

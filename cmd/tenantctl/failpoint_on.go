@@ -57,7 +57,7 @@ func childPIDs(data string) []int {
 	files, _ := filepath.Glob(filepath.Join(data, "locks", "*.terraform.lock"))
 	var pids []int
 	for _, file := range files {
-		content, _ := os.ReadFile(file)
+		content, _ := os.ReadFile(file) //nolint:gosec // below the data folder
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil {
 			pids = append(pids, pid)
 		}
@@ -66,10 +66,11 @@ func childPIDs(data string) []int {
 }
 
 func appendLine(path, text string) {
+	//nolint:gosec // the file that the test names
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		panic(err)
 	}
-	defer file.Close()
-	fmt.Fprintln(file, text)
+	_, _ = fmt.Fprintln(file, text)
+	_ = file.Close()
 }

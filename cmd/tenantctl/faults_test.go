@@ -36,6 +36,7 @@ func (s *scratch) requireRefused(done result, code string) {
 }
 
 func TestAccWrongInputOfOneTenant(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		prepare func(*scratch)
 		code    string
@@ -54,6 +55,7 @@ func TestAccWrongInputOfOneTenant(t *testing.T) {
 		"no such administrator": {func(s *scratch) { s.edit("tenants/acme.tfvars", "administrator", "administrators") }, "terraform_failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newStarter(t)
 			s.addTenant("other")
 			test.prepare(s)
@@ -63,6 +65,7 @@ func TestAccWrongInputOfOneTenant(t *testing.T) {
 }
 
 func TestAccWrongTenantIDs(t *testing.T) {
+	t.Parallel()
 	s := newStarter(t)
 	for _, id := range []string{"www", "ns1", "UPPER", "under_score", "-dash", "xn--bcher-kva"} {
 		s.addTenant(id)
@@ -77,6 +80,7 @@ func TestAccWrongTenantIDs(t *testing.T) {
 }
 
 func TestAccWrongInputOfTheProject(t *testing.T) {
+	t.Parallel()
 	short := "k1:" + base64.StdEncoding.EncodeToString([]byte("too short")) + "\n"
 	for name, test := range map[string]struct {
 		prepare func(*scratch)
@@ -93,6 +97,7 @@ func TestAccWrongInputOfTheProject(t *testing.T) {
 		"an impossible default": {func(s *scratch) { s.edit("main.tf", "installation = \"dev\"", "installation = \"No Such\"") }, "installation"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newStarter(t)
 			test.prepare(s)
 			done := s.run("apply")
@@ -106,6 +111,7 @@ func TestAccWrongInputOfTheProject(t *testing.T) {
 }
 
 func TestAccUnknownKeyID(t *testing.T) {
+	t.Parallel()
 	s := newStarter(t)
 	s.ok("apply")
 	s.write(".tenant/key", strings.Replace(s.read(".tenant/key"), "k1:", "k2:", 1))
@@ -117,12 +123,13 @@ func TestAccUnknownKeyID(t *testing.T) {
 }
 
 func TestAccTerraformIsTooOld(t *testing.T) {
+	t.Parallel()
 	s := newStarter(t)
 	s.write(
 		"old/terraform",
 		"#!/bin/sh\necho '{\"terraform_version\":\"1.5.7\",\"provider_selections\":{}}'\n",
 	)
-	require.NoError(t, os.Chmod(s.path("old/terraform"), 0o700)) //nolint:gosec // it has to be run
+	require.NoError(t, os.Chmod(s.path("old/terraform"), 0o700))
 	done := s.run("apply", "--terraform", s.path("old/terraform"))
 	require.Equal(t, exitFailed, done.code)
 	require.Contains(t, done.stderr, "1.5.7")
@@ -130,6 +137,7 @@ func TestAccTerraformIsTooOld(t *testing.T) {
 }
 
 func TestAccUsage(t *testing.T) {
+	t.Parallel()
 	s := newStarter(t)
 	for _, args := range [][]string{
 		{"apply", "--no-such-flag"}, {"history"}, {"apply", "--parallel", "0"}, {"mail", "--resend"}, {"apply", "--attempts", "0"},
@@ -141,6 +149,7 @@ func TestAccUsage(t *testing.T) {
 }
 
 func TestAccForeignObjectsInTheWay(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		plant func(*scratch)
 		look  func(*scratch) string
@@ -174,6 +183,7 @@ func TestAccForeignObjectsInTheWay(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newStarter(t)
 			s.addTenant("first")
 			s.addTenant("other")
@@ -205,6 +215,7 @@ func onlyLines(text, with string) string {
 }
 
 func TestAccMigrationsInThePlan(t *testing.T) {
+	t.Parallel()
 	s := newStarter(t)
 	s.addTenant("other")
 	s.ok("apply")
@@ -246,6 +257,7 @@ func (s *scratch) relative(path string) string {
 }
 
 func TestAccSeedRowEdited(t *testing.T) {
+	t.Parallel()
 	s := newStarter(t)
 	s.ok("apply")
 	database := s.relative(s.files(".tenant/databases/*acme.db")[0])
@@ -264,6 +276,7 @@ func TestAccSeedRowEdited(t *testing.T) {
 }
 
 func TestAccTwoTenantsOneHostname(t *testing.T) {
+	t.Parallel()
 	s := newStarter(t)
 	s.addTenant("first", `custom_hostname = "books.acme.example"`)
 	s.addTenant("second", `custom_hostname = "books.acme.example"`)
@@ -284,6 +297,7 @@ func TestAccTwoTenantsOneHostname(t *testing.T) {
 }
 
 func TestAccVanishedFileIsNoReasonToDestroy(t *testing.T) {
+	t.Parallel()
 	s := newStarter(t)
 	s.addTenant("other")
 	s.ok("apply")
@@ -295,6 +309,7 @@ func TestAccVanishedFileIsNoReasonToDestroy(t *testing.T) {
 }
 
 func TestAccDestroyIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newStarter(t)
 	s.ok("apply")
 	s.edit(
@@ -313,6 +328,7 @@ func TestAccDestroyIsRefused(t *testing.T) {
 // TestAccNoSecretAnywhere plants recognisable secrets and looks for them, in every encoding that comes to mind, in all
 // that a run leaves or prints.
 func TestAccNoSecretAnywhere(t *testing.T) {
+	t.Parallel()
 	const planted = "planted-secret-0123456789abcdef0" // 32 bytes
 	encoded := base64.StdEncoding.EncodeToString([]byte(planted))
 	s := newStarter(t)
@@ -351,7 +367,7 @@ func TestAccNoSecretAnywhere(t *testing.T) {
 		if err != nil || !entry.Type().IsRegular() || strings.HasSuffix(path, ".tfvars") {
 			return err
 		}
-		content, err := os.ReadFile(path) //nolint:gosec // a file of this test's own
+		content, err := os.ReadFile(path)'s own
 		require.NoError(t, err)
 		for _, secret := range []string{planted, encoded, "planted-token-xyz"} {
 			require.NotContains(t, string(content), secret, path)

@@ -78,11 +78,8 @@ func (o *options) writeNew(target string, content []byte, mode fs.FileMode) erro
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil { //nolint:gosec // the user's own project
 		return tenant.Fail(tenant.CodeStorage, doing, err)
 	}
-	file, err := os.OpenFile(
-		target,
-		os.O_WRONLY|os.O_CREATE|os.O_EXCL,
-		mode,
-	) //nolint:gosec // the user's own project
+	//nolint:gosec // the user's own project
+	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
 		fmt.Fprintln(o.out, "kept   ", target)
 		return nil

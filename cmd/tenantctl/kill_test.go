@@ -15,6 +15,7 @@ import (
 // TestAccKilledEverywhere ends driver, Terraform or both at every failpoint that an onboarding passes, with kill -9,
 // and lets the next apply go on: also with Terraform's state gone.
 func TestAccKilledEverywhere(t *testing.T) {
+	t.Parallel()
 	learn := killProject(t)
 	record := learn.path("failpoints")
 	learn.with("TENANT_FAILPOINT=record="+record).ok("apply", "--domain-wait", "0")
@@ -28,6 +29,7 @@ func TestAccKilledEverywhere(t *testing.T) {
 		at := fmt.Sprintf("%s#%d", name, passed[name])
 		for _, whom := range []string{"driver", "terraform", "both"} {
 			t.Run(at+" "+whom, func(t *testing.T) {
+				t.Parallel()
 				s := killProject(t)
 				cut := s.with("TENANT_FAILPOINT=kill="+whom+"@"+at).
 					run("apply", "--domain-wait", "0")

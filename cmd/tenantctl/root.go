@@ -24,13 +24,14 @@ type options struct {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot(&options{out: stdout, err: stderr})
+	root := newRoot(
+		&options{out: stdout, err: stderr},
+	) //nolint:contextcheck // cobra hands each verb its context
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	var exit exitError
-	if err != nil && !errors.As(err, &exit) {
+	if _, said := errors.AsType[exitError](err); err != nil && !said {
 		explain(stderr, err)
 	}
 	return exitCode(err)
@@ -39,8 +40,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // explain tells what failed, why, and what to do now.
 func explain(w io.Writer, err error) {
 	fmt.Fprintf(w, "Error: %v\n", err)
-	var failure *tenant.Failure
-	if errors.As(err, &failure) {
+	if _, ours := errors.AsType[*tenant.Failure](err); ours {
 		full := tenant.FailureOf(err)
 		fmt.Fprintf(w, "\n%s\n(%s, %s)\n", full.Remedy, full.Code, full.Class)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,8 +55,8 @@ type fleet struct {
 
 func (f *fleet) Close() error {
 	var errs []error
-	for i := len(f.closers) - 1; i >= 0; i-- {
-		errs = append(errs, f.closers[i]())
+	for _, closer := range slices.Backward(f.closers) {
+		errs = append(errs, closer())
 	}
 	return errors.Join(errs...)
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant/tenanttest"
 )
 
-func load(t testing.TB, files map[string]string) tenant.Migrations {
-	t.Helper()
-	out, err := migrations.Load(folder(t, files))
-	require.NoError(t, err)
+func load(tb testing.TB, files map[string]string) tenant.Migrations {
+	tb.Helper()
+	out, err := migrations.Load(folder(tb, files))
+	require.NoError(tb, err)
 	return out
 }
 
-func target(t testing.TB) migrations.Target {
-	t.Helper()
-	db, err := sqlitefile.Open(filepath.Join(t.TempDir(), "a.db"))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
+func target(tb testing.TB) migrations.Target {
+	tb.Helper()
+	db, err := sqlitefile.Open(filepath.Join(tb.TempDir(), "a.db"))
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, db.Close()) })
 	return migrations.Target{
 		DB:       db,
 		Dialect:  migrations.SQLite(),
@@ -35,17 +35,17 @@ func target(t testing.TB) migrations.Target {
 	}
 }
 
-func applied(t testing.TB, target migrations.Target) []tenant.Migration {
-	t.Helper()
-	out, err := migrations.Applied(t.Context(), target.DB, target.Dialect)
-	require.NoError(t, err)
+func applied(tb testing.TB, target migrations.Target) []tenant.Migration {
+	tb.Helper()
+	out, err := migrations.Applied(tb.Context(), target.DB, target.Dialect)
+	require.NoError(tb, err)
 	return out
 }
 
-func count(t testing.TB, db *sql.DB, query string) int {
-	t.Helper()
+func count(tb testing.TB, db *sql.DB, query string) int {
+	tb.Helper()
 	var out int
-	require.NoError(t, db.QueryRowContext(t.Context(), query).Scan(&out))
+	require.NoError(tb, db.QueryRowContext(tb.Context(), query).Scan(&out))
 	return out
 }
 

@@ -16,11 +16,11 @@ import (
 
 const good = "-- +goose Up\nCREATE TABLE a (id INTEGER PRIMARY KEY);\n-- +goose Down\nDROP TABLE a;\n"
 
-func folder(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
+func folder(tb testing.TB, files map[string]string) string {
+	tb.Helper()
+	dir := tb.TempDir()
 	for name, contents := range files {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(contents), 0o600))
+		require.NoError(tb, os.WriteFile(filepath.Join(dir, name), []byte(contents), 0o600))
 	}
 	return dir
 }

@@ -100,7 +100,7 @@ func TestConfigurationThatCannotWork(t *testing.T) {
 			config: `"installation": "test-eu",` + embedded,
 			prepare: func(t *testing.T, p *acctest.Project) {
 				t.Helper()
-				require.NoError(t, os.Chmod(p.Path(".tenant/key"), 0o640)) //nolint:gosec // the fault that is tested
+				require.NoError(t, os.Chmod(p.Path(".tenant/key"), 0o640))
 			},
 			at: `embedded.path`, says: `its mode is 0640`,
 		},

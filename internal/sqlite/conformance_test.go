@@ -21,10 +21,10 @@ import (
 
 func now() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-func backend(t testing.TB, dir string) *sqlite.Backend {
-	t.Helper()
-	out := sqlite.New(sqlite.Config{Dir: dir, Keyring: tenanttest.Keyring(t), Now: now})
-	t.Cleanup(func() { require.NoError(t, out.Close()) })
+func backend(tb testing.TB, dir string) *sqlite.Backend {
+	tb.Helper()
+	out := sqlite.New(sqlite.Config{Dir: dir, Keyring: tenanttest.Keyring(tb), Now: now})
+	tb.Cleanup(func() { require.NoError(tb, out.Close()) })
 	return out
 }
 
@@ -82,10 +82,10 @@ func fixture(t *testing.T) tenanttest.DatabaseFixture {
 
 // application opens the file as a process without special rights would: the tests may run as root, whom no file mode
 // stops.
-func application(t testing.TB, path string) *sql.DB {
-	t.Helper()
+func application(tb testing.TB, path string) *sql.DB {
+	tb.Helper()
 	info, err := os.Stat(path)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	mode := "rw"
 	if info.Mode()&0o200 == 0 {
 		mode = "ro"
@@ -95,36 +95,36 @@ func application(t testing.TB, path string) *sql.DB {
 		"sqlite",
 		"file:"+escaped+"?mode="+mode+"&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)",
 	)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	db.SetMaxOpenConns(1)
 	return db
 }
 
-func plant(t testing.TB, path, statements string) {
-	t.Helper()
+func plant(tb testing.TB, path, statements string) {
+	tb.Helper()
 	db, err := sql.Open(
 		"sqlite",
 		"file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path),
 	)
-	require.NoError(t, err)
-	_, err = db.ExecContext(t.Context(), statements)
-	require.NoError(t, err)
-	require.NoError(t, db.Close())
+	require.NoError(tb, err)
+	_, err = db.ExecContext(tb.Context(), statements)
+	require.NoError(tb, err)
+	require.NoError(tb, db.Close())
 }
 
 // printOf is everything about the database's file and those beside it.
-func printOf(t testing.TB, path string) string {
-	t.Helper()
+func printOf(tb testing.TB, path string) string {
+	tb.Helper()
 	out := ""
 	paths, err := filepath.Glob(strings.NewReplacer("?", `\?`).Replace(path) + "*")
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	for _, path := range paths {
 		info, err := os.Lstat(path)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		out += fmt.Sprint(filepath.Base(path), info.Mode(), info.ModTime())
 		if info.Mode().IsRegular() {
-			contents, err := os.ReadFile(path) //nolint:gosec // a file of this test
-			require.NoError(t, err)
+			contents, err := os.ReadFile(path)
+			require.NoError(tb, err)
 			out += fmt.Sprintf(" %x", sha256.Sum256(contents))
 		}
 		out += "\n"
@@ -132,11 +132,11 @@ func printOf(t testing.TB, path string) string {
 	return out
 }
 
-func glob(t testing.TB, dir, pattern string) []string {
-	t.Helper()
+func glob(tb testing.TB, dir, pattern string) []string {
+	tb.Helper()
 	entries, err := os.ReadDir(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	}
 	var out []string
 	for _, entry := range entries {
@@ -148,16 +148,16 @@ func glob(t testing.TB, dir, pattern string) []string {
 }
 
 // leftovers are half-made files, logs of databases that nobody has open, and locks of databases that are gone.
-func leftovers(t testing.TB, dir string) []string {
-	t.Helper()
+func leftovers(tb testing.TB, dir string) []string {
+	tb.Helper()
 	var out []string
-	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	require.NoError(tb, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if path == dir || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		within, err := filepath.Rel(dir, path)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		name := strings.TrimSuffix(entry.Name(), ".lock")
 		switch filepath.Dir(within) {
 		case ".":

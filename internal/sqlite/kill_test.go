@@ -25,13 +25,13 @@ const (
 )
 
 // life is a tenant's whole life in one pool; it can be begun again after any end.
-func life(t testing.TB, w world) func(context.Context) error {
-	t.Helper()
-	first := w.spec(t, "acme", oneFile("CREATE TABLE a (id INTEGER PRIMARY KEY);"))
+func life(tb testing.TB, w world) func(context.Context) error {
+	tb.Helper()
+	first := w.spec(tb, "acme", oneFile("CREATE TABLE a (id INTEGER PRIMARY KEY);"))
 	files := oneFile("CREATE TABLE a (id INTEGER PRIMARY KEY);")
 	files["00002_b.sql"] = "-- +goose NO TRANSACTION\n-- +goose Up\nCREATE TABLE IF NOT EXISTS b (id INTEGER PRIMARY KEY);\n"
 	files["00003_c.sql"] = "-- +goose Up\nINSERT INTO b VALUES (1);\n"
-	second := w.spec(t, "acme", files)
+	second := w.spec(tb, "acme", files)
 	closed := second
 	closed.ReadOnly = true
 	seed := tenant.SeedSpec{

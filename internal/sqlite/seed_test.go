@@ -16,42 +16,42 @@ type seeded struct {
 	at tenant.DatabaseSpec
 }
 
-func newSeeded(t testing.TB, statements string) seeded {
-	t.Helper()
-	w := newWorld(t)
+func newSeeded(tb testing.TB, statements string) seeded {
+	tb.Helper()
+	w := newWorld(tb)
 	s := seeded{
 		w,
-		w.spec(t, "acme", oneFile("-- +goose StatementBegin\n"+statements+"\n-- +goose StatementEnd")),
+		w.spec(tb, "acme", oneFile("-- +goose StatementBegin\n"+statements+"\n-- +goose StatementEnd")),
 	}
-	w.ensure(t, s.at)
+	w.ensure(tb, s.at)
 	return s
 }
 
-func (s seeded) apply(t testing.TB, onEdit tenant.OnEdit, tables ...tenant.SeedTable) (tenant.Seed, error) {
-	t.Helper()
-	return s.pool.Seeds().Apply(t.Context(), tenant.SeedSpec{
+func (s seeded) apply(tb testing.TB, onEdit tenant.OnEdit, tables ...tenant.SeedTable) (tenant.Seed, error) {
+	tb.Helper()
+	return s.pool.Seeds().Apply(tb.Context(), tenant.SeedSpec{
 		Tenant: "acme", Place: s.at.Place, Tables: tables, OnEdit: onEdit,
 	}, tenant.NoJournal{})
 }
 
-func (s seeded) applied(t testing.TB, tables ...tenant.SeedTable) tenant.Seed {
-	t.Helper()
-	out, err := s.apply(t, tenant.KeepEdits, tables...)
-	require.NoError(t, err)
-	seen, err := s.pool.Seeds().Read(t.Context(), "acme", s.at.Place)
-	require.NoError(t, err)
-	require.Equal(t, out, seen)
+func (s seeded) applied(tb testing.TB, tables ...tenant.SeedTable) tenant.Seed {
+	tb.Helper()
+	out, err := s.apply(tb, tenant.KeepEdits, tables...)
+	require.NoError(tb, err)
+	seen, err := s.pool.Seeds().Read(tb.Context(), "acme", s.at.Place)
+	require.NoError(tb, err)
+	require.Equal(tb, out, seen)
 	return out
 }
 
-func (s seeded) value(t testing.TB, query string) string {
-	t.Helper()
-	return one(t, s.path(s.at), query)
+func (s seeded) value(tb testing.TB, query string) string {
+	tb.Helper()
+	return one(tb, s.path(s.at), query)
 }
 
-func (s seeded) exec(t testing.TB, statements string) {
-	t.Helper()
-	run(t, s.path(s.at), statements)
+func (s seeded) exec(tb testing.TB, statements string) {
+	tb.Helper()
+	run(tb, s.path(s.at), statements)
 }
 
 func row(pairs ...string) tenant.Row {

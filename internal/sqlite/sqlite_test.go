@@ -23,55 +23,55 @@ type world struct {
 	pool *sqlite.Backend
 }
 
-func newWorld(t testing.TB) world {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "pool")
-	return world{dir, backend(t, dir)}
+func newWorld(tb testing.TB) world {
+	tb.Helper()
+	dir := filepath.Join(tb.TempDir(), "pool")
+	return world{dir, backend(tb, dir)}
 }
 
-func (w world) spec(t testing.TB, id tenant.ID, files map[string]string) tenant.DatabaseSpec {
-	t.Helper()
+func (w world) spec(tb testing.TB, id tenant.ID, files map[string]string) tenant.DatabaseSpec {
+	tb.Helper()
 	name, err := w.pool.DatabaseName(id, tenant.IsolationDatabase)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	place := tenant.Place{Pool: "embedded", Isolation: tenant.IsolationDatabase, Name: name}
-	return tenant.DatabaseSpec{Tenant: id, Place: place, Migrations: tenanttest.Migrations(t, files)}
+	return tenant.DatabaseSpec{Tenant: id, Place: place, Migrations: tenanttest.Migrations(tb, files)}
 }
 
 func (w world) path(spec tenant.DatabaseSpec) string {
 	return filepath.Join(w.dir, spec.Place.Name+".db")
 }
 
-func (w world) ensure(t testing.TB, spec tenant.DatabaseSpec) tenant.Database {
-	t.Helper()
-	out, err := w.pool.Ensure(t.Context(), spec, tenant.NoJournal{})
-	require.NoError(t, err)
+func (w world) ensure(tb testing.TB, spec tenant.DatabaseSpec) tenant.Database {
+	tb.Helper()
+	out, err := w.pool.Ensure(tb.Context(), spec, tenant.NoJournal{})
+	require.NoError(tb, err)
 	return out
 }
 
-func requireCode(t testing.TB, code tenant.Code, err error) {
-	t.Helper()
-	require.Truef(t, tenant.HasCode(err, code), "want %s, got: %v", code, err)
+func requireCode(tb testing.TB, code tenant.Code, err error) {
+	tb.Helper()
+	require.Truef(tb, tenant.HasCode(err, code), "want %s, got: %v", code, err)
 }
 
 func oneFile(statements string) map[string]string {
 	return map[string]string{"00001_a.sql": "-- +goose Up\n" + statements + "\n"}
 }
 
-func one(t testing.TB, path, query string) string {
-	t.Helper()
-	db := application(t, path)
+func one(tb testing.TB, path, query string) string {
+	tb.Helper()
+	db := application(tb, path)
 	var out sql.NullString
-	require.NoError(t, db.QueryRowContext(t.Context(), query).Scan(&out))
-	require.NoError(t, db.Close())
+	require.NoError(tb, db.QueryRowContext(tb.Context(), query).Scan(&out))
+	require.NoError(tb, db.Close())
 	return out.String
 }
 
-func run(t testing.TB, path, statements string) {
-	t.Helper()
-	db := application(t, path)
-	_, err := db.ExecContext(t.Context(), statements)
-	require.NoError(t, err)
-	require.NoError(t, db.Close())
+func run(tb testing.TB, path, statements string) {
+	tb.Helper()
+	db := application(tb, path)
+	_, err := db.ExecContext(tb.Context(), statements)
+	require.NoError(tb, err)
+	require.NoError(tb, db.Close())
 }
 
 func TestNames(t *testing.T) {
@@ -155,9 +155,9 @@ func TestForeignKinds(t *testing.T) {
 	}
 }
 
-func write(t testing.TB, path, contents string) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(path, []byte(contents), 0o600)) //nolint:gosec // a file of this test
+func write(tb testing.TB, path, contents string) {
+	tb.Helper()
+	require.NoError(tb, os.WriteFile(path, []byte(contents), 0o600))
 }
 
 func TestUnknownKey(t *testing.T) {
@@ -324,7 +324,7 @@ func TestListDespiteDamage(t *testing.T) {
 		w.ensure(t, w.spec(t, id, oneFile("CREATE TABLE a (id INTEGER);")))
 	}
 	damaged := w.path(w.spec(t, "globex", nil))
-	contents, err := os.ReadFile(damaged) //nolint:gosec // a file of this test
+	contents, err := os.ReadFile(damaged)
 	require.NoError(t, err)
 	write(t, damaged, string(contents[:100])+string(bytes.Repeat([]byte{0xff}, len(contents)-100)))
 	listed, err := w.pool.ListDatabases(t.Context())

@@ -7,7 +7,7 @@ import (
 )
 
 // ErrAbsent is what reading an object that does not exist answers.
-var ErrAbsent = errors.New("absent") //nolint:gochecknoglobals // a sentinel error is a constant
+var ErrAbsent = errors.New("absent")
 
 // Isolation is how tenants' data is kept apart within a pool.
 type Isolation string

@@ -23,7 +23,7 @@ type Code string
 
 // Failure is an error that a person reads at night and a driver acts upon. The zero Class and Remedy mean those of
 // the code.
-type Failure struct {
+type Failure struct { //nolint:errname // "failure" is the design's word, and the name is a contract
 	Code       Code
 	Class      Class
 	Step       Step
@@ -45,8 +45,7 @@ func (f *Failure) Unwrap() error { return f.Err }
 // Fail returns a Failure with the code's own class and remedy. An err that already is a Failure keeps its code: the
 // place nearest to the fault knows best.
 func Fail(code Code, doing string, err error) *Failure {
-	var inner *Failure
-	if errors.As(err, &inner) {
+	if inner, ok := errors.AsType[*Failure](err); ok {
 		outer := *inner
 		outer.Doing, outer.Err = doing, err
 		return &outer
@@ -57,8 +56,8 @@ func Fail(code Code, doing string, err error) *Failure {
 // FailureOf returns the Failure in err's chain with class and remedy filled in. An error without one is an internal
 // fault: terminal, because nobody has thought about trying it again.
 func FailureOf(err error) Failure {
-	var found *Failure
-	if !errors.As(err, &found) {
+	found, ok := errors.AsType[*Failure](err)
+	if !ok {
 		found = &Failure{Code: CodeInternal, Doing: "an operation without a classified failure", Err: err}
 	}
 	out := *found
@@ -74,8 +73,8 @@ func FailureOf(err error) Failure {
 
 // HasCode reports whether err is a failure with that code.
 func HasCode(err error, code Code) bool {
-	var found *Failure
-	return errors.As(err, &found) && found.Code == code
+	found, ok := errors.AsType[*Failure](err)
+	return ok && found.Code == code
 }
 
 // WithStep returns a copy that says which step failed.

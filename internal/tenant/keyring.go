@@ -104,7 +104,7 @@ func (k *Keyring) mac(key Key, fields ...string) []byte {
 	mac := hmac.New(sha256.New, key.Secret)
 	for _, field := range append([]string{k.installation}, fields...) {
 		// The length before each field keeps two lists of fields from sharing one encoding.
-		fmt.Fprintf(mac, "%d:%s", len(field), field)
+		mac.Write(fmt.Appendf(nil, "%d:%s", len(field), field))
 	}
 	return mac.Sum(nil)
 }

@@ -12,7 +12,7 @@ const markPrefix = "tenantry1"
 
 // ErrForeign is what a mark's check answers for an object that is not ours: no mark, another installation's or
 // tenant's, a copied or rewritten one. A foreign object is never changed and never deleted.
-var ErrForeign = errors.New("not marked as ours") //nolint:gochecknoglobals // a sentinel error is a constant
+var ErrForeign = errors.New("not marked as ours")
 
 // Mark returns the text that goes onto the object when it is created: installation, tenant, key id and a tag that
 // only a holder of the key can make for this very object. It is at most 255 bytes of printable ASCII without quotes,

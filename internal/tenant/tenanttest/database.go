@@ -94,23 +94,23 @@ func withFile(files map[string]string, name, statements string) map[string]strin
 }
 
 // Migrations writes the files, by name, to a folder and loads it.
-func Migrations(t testing.TB, files map[string]string) tenant.Migrations {
-	t.Helper()
+func Migrations(tb testing.TB, files map[string]string) tenant.Migrations {
+	tb.Helper()
 	if len(files) == 0 {
 		return tenant.Migrations{}
 	}
-	dir := t.TempDir()
+	dir := tb.TempDir()
 	for name, contents := range files {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(contents), 0o600))
+		require.NoError(tb, os.WriteFile(filepath.Join(dir, name), []byte(contents), 0o600))
 	}
 	out, err := migrations.Load(dir)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return out
 }
 
-func wantCode(t testing.TB, err error, code tenant.Code) {
-	t.Helper()
-	require.Truef(t, tenant.HasCode(err, code), "want %s, got: %v", code, err)
+func wantCode(tb testing.TB, err error, code tenant.Code) {
+	tb.Helper()
+	require.Truef(tb, tenant.HasCode(err, code), "want %s, got: %v", code, err)
 }
 
 // Databases is what every backend of tenant.Databases passes. makeFixture returns a fresh world each time.

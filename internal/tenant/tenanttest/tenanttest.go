@@ -5,6 +5,7 @@ package tenanttest
 import (
 	"bytes"
 	"context"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -18,18 +19,18 @@ import (
 const Installation = "test-eu"
 
 // Keyring returns a keyring of Installation with one fixed key.
-func Keyring(t testing.TB) *tenant.Keyring {
-	t.Helper()
-	return KeyringOf(t, Installation)
+func Keyring(tb testing.TB) *tenant.Keyring {
+	tb.Helper()
+	return KeyringOf(tb, Installation)
 }
 
 // KeyringOf returns a keyring of another installation with the same key: a neighbour on a shared system.
-func KeyringOf(t testing.TB, installation string) *tenant.Keyring {
-	t.Helper()
+func KeyringOf(tb testing.TB, installation string) *tenant.Keyring {
+	tb.Helper()
 	ring, err := tenant.NewKeyring(installation, []tenant.Key{
 		{ID: "k1", Secret: bytes.Repeat([]byte{7}, tenant.MinKeyLen)},
 	})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return ring
 }
 
@@ -105,22 +106,18 @@ func (j *Journal) Removed(_ context.Context, o tenant.Object) error {
 func (j *Journal) Made() map[tenant.Object]string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	out := make(map[tenant.Object]string, len(j.made))
-	for o, id := range j.made {
-		out[o] = id
-	}
-	return out
+	return maps.Clone(j.made)
 }
 
 // RequireSound fails the test if an object was made without an Intent before it, or an Intent was left open.
-func (j *Journal) RequireSound(t testing.TB) {
-	t.Helper()
+func (j *Journal) RequireSound(tb testing.TB) {
+	tb.Helper()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, event := range j.Events {
-		require.NotContains(t, event, "CREATED WITHOUT INTENT")
+		require.NotContains(tb, event, "CREATED WITHOUT INTENT")
 	}
 	for o := range j.open {
-		require.Contains(t, j.made, o, "an intent was left open")
+		require.Contains(tb, j.made, o, "an intent was left open")
 	}
 }
