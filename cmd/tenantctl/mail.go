@@ -100,11 +100,7 @@ func (o *options) deliver(ctx context.Context, f *fleet, ids []string, resend bo
 			return err
 		}
 	}
-	results, err := f.Deliver(ctx, tenants)
-	if err != nil {
-		return err
-	}
-	for _, result := range results {
+	for _, result := range f.Deliver(ctx, tenants) {
 		if result.Err != nil {
 			return exitError{exitFailed}
 		}

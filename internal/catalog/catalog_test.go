@@ -79,6 +79,7 @@ func testCatalog(t *testing.T, fresh func(t *testing.T) *system) {
 		"mail sent again":                  testMailResend,
 		"mail corrected before it is sent": testMailCorrected,
 		"mails in order":                   testMailsInOrder,
+		"reclaimed mail":                   testReclaimedMail,
 		"journal of an onboarding":         testJournalOfOnboarding,
 		"list":                             testList,
 		"history":                          testHistory,

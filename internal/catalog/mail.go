@@ -39,6 +39,8 @@ const (
 	sentMail  = `UPDATE mails SET sent_ms = $5, detail = ''` + ofMail + ` AND claim = $4 AND sent_ms = 0`
 	retryMail = `UPDATE mails SET claim = '', next_attempt_ms = $5, detail = $6,
  uncertain = CASE WHEN $7 = 1 THEN 1 ELSE uncertain END` + ofMail + ` AND claim = $4 AND sent_ms = 0`
+	reclaimMails = `UPDATE mails SET next_attempt_ms = $2
+ WHERE tenant_id = $1 AND claim <> '' AND sent_ms = 0 AND next_attempt_ms > $2`
 	resendMail = `UPDATE mails SET claim = '', sent_ms = 0, next_attempt_ms = $4, detail = ''` + ofMail
 )
 
@@ -137,6 +139,19 @@ func (c *Catalog) ClaimMail(ctx context.Context, id tenant.ID, visibility time.D
 		return nil, err
 	}
 	return claimed, nil
+}
+
+// ReclaimMails ends the claims that earlier owners have made on the tenant's mails, so that ClaimMail hands them out at
+// once. Whoever delivers a tenant's mail owns the tenant meanwhile: a new owner proves that the claimer is gone.
+func (c *Catalog) ReclaimMails(ctx context.Context, epoch int64, id tenant.ID) error {
+	doing := fmt.Sprintf("taking over the mails of tenant %s", id)
+	return c.store.write(ctx, doing, func(ctx context.Context, t *txn) error {
+		if _, err := t.owned(ctx, epoch, id); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, reclaimMails, string(id), t.now)
+		return err
+	})
 }
 
 func flag(set bool) int64 {

@@ -162,6 +162,27 @@ func testMailCorrected(t *testing.T, s *system) {
 	require.Equal(t, "anna@acme.example", o.mail().To, "what was sent stays")
 }
 
+// testReclaimedMail: the next owner need not wait for the claim of one who died.
+func testReclaimedMail(t *testing.T, s *system) {
+	first := s.online(t, "acme")
+	mail := first.claim()
+	require.NotNil(t, mail)
+	first.release()
+	next := s.own(t, "acme")
+	again, err := next.ClaimMail(t.Context(), "acme", time.Minute)
+	require.NoError(t, err)
+	require.Nil(t, again, "the claim still holds")
+	err = next.ReclaimMails(t.Context(), first.epoch, "acme")
+	require.True(t, tenant.HasCode(err, tenant.CodeLeaseLost), "only the owner may")
+	require.NoError(t, next.ReclaimMails(t.Context(), next.epoch, "acme"))
+	again = next.claim()
+	require.NotNil(t, again)
+	require.True(t, again.Uncertain, "nobody knows how the first attempt ended")
+	require.Equal(t, mail.MessageID, again.MessageID)
+	require.True(t, tenant.HasCode(first.MailSent(t.Context(), *mail), tenant.CodeLeaseLost))
+	require.NoError(t, next.MailSent(t.Context(), *again))
+}
+
 func testMailsInOrder(t *testing.T, s *system) {
 	for _, id := range []tenant.ID{"zeta", "acme", "mid"} {
 		s.online(t, id)

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -32,7 +31,7 @@ func (d *Driver) announce(ctx context.Context, slot *worker, owned ownedTenant, 
 	if err := d.pivot(ctx, owned, run, backends); err != nil {
 		return "", err
 	}
-	return "", d.deliver(ctx, slot, owned.TenantFile)
+	return "", d.deliver(ctx, slot, owned)
 }
 
 // awaitDomain returns until when the tenant waits for its custom hostname: counted from the first apply that found
@@ -76,24 +75,24 @@ func (d *Driver) pivot(
 	return nil
 }
 
+// settles reports whether a tenant's wait for its custom hostname is over.
+func (d *Driver) settles(row catalog.Tenant) bool {
+	return row.Status == catalog.Provisioning && row.WaitingFor != "" && !row.WaitUntil.After(d.Now()) &&
+		row.ObservedGeneration == row.Generation
+}
+
 // settle sets a tenant Online whose wait for a custom hostname is over, from what its last apply recorded.
-func (d *Driver) settle(ctx context.Context, slot *worker, file TenantFile, row catalog.Tenant) error {
-	if row.Status != catalog.Provisioning || row.WaitingFor == "" || row.WaitUntil.After(d.Now()) ||
-		row.ObservedGeneration != row.Generation {
+func (d *Driver) settle(ctx context.Context, slot *worker, owned ownedTenant) error {
+	if !d.settles(owned.row) {
 		return nil
 	}
-	backends, err := d.backends(ctx, slot, file)
+	backends, err := d.backends(ctx, slot, owned.TenantFile)
 	if err != nil {
 		return err
 	}
-	lease, err := d.own(ctx, row.ID)
+	output, err := readOutput(owned.ID, owned.row.Outputs)
 	if err != nil {
 		return err
 	}
-	output, err := readOutput(row.ID, row.Outputs)
-	if err == nil {
-		owned := ownedTenant{TenantFile: file, epoch: lease.Epoch(), row: row}
-		err = d.pivot(ctx, owned, applied{output: output}, backends)
-	}
-	return errors.Join(err, lease.Release())
+	return d.pivot(ctx, owned, applied{output: output}, backends)
 }

@@ -22,9 +22,15 @@ const (
 
 // deliver finishes what a pivot began for one tenant: its hostnames are opened, then its mail is sent. A mail that can't be
 // sent now stays due; the tenant is Online all the same.
-func (d *Driver) deliver(ctx context.Context, slot *worker, file TenantFile) error {
+func (d *Driver) deliver(ctx context.Context, slot *worker, owned ownedTenant) error {
+	file := owned.TenantFile
 	if err := d.openGate(ctx, slot, file); err != nil {
 		return err
+	}
+	if mail := owned.row.Mail; mail != nil && mail.State == catalog.MailClaimed {
+		if err := d.Catalog.ReclaimMails(ctx, owned.epoch, owned.ID); err != nil {
+			return err
+		}
 	}
 	for {
 		mail, err := d.Catalog.ClaimMail(ctx, file.ID, claimTime)
@@ -55,7 +61,7 @@ func (d *Driver) openGate(ctx context.Context, slot *worker, file TenantFile) er
 			return err
 		}
 		tenant.Failpoint(ctx, "gate.moved")
-		if err := d.Catalog.AckOutbox(ctx, order); err != nil {
+		if err := d.Catalog.AckOutbox(context.WithoutCancel(ctx), order); err != nil {
 			return err
 		}
 		tenant.Failpoint(ctx, "gate.acknowledged")
@@ -74,7 +80,7 @@ func (d *Driver) send(ctx context.Context, slot *worker, file TenantFile, mail c
 		tenant.Failpoint(ctx, "mail.handed_over")
 	}
 	if err == nil {
-		if err := d.Catalog.MailSent(ctx, mail); err != nil {
+		if err := d.Catalog.MailSent(context.WithoutCancel(ctx), mail); err != nil {
 			return err
 		}
 		d.emit(
@@ -92,7 +98,7 @@ func (d *Driver) send(ctx context.Context, slot *worker, file TenantFile, mail c
 	if welcome.IsUncertain(err) {
 		record = d.Catalog.MailUncertain
 	}
-	if err := record(ctx, mail, failureRow(err), next); err != nil {
+	if err := record(context.WithoutCancel(ctx), mail, failureRow(err), next); err != nil {
 		return err
 	}
 	d.emit(Event{Tenant: file.ID, Type: "mail", Code: tenant.FailureOf(err).Code, Message: fmt.Sprintf(
@@ -145,7 +151,7 @@ func (d *Driver) invite(ctx context.Context, slot *worker, file TenantFile) (ten
 }
 
 // Deliver settles due waits, opens gates and delivers mails that an earlier command left, for the tenants given.
-func (d *Driver) Deliver(ctx context.Context, tenants []TenantFile) ([]Result, error) {
+func (d *Driver) Deliver(ctx context.Context, tenants []TenantFile) []Result {
 	ctx = tenant.WithFailpoint(ctx, d.Failpoint)
 	return d.forEach(ctx, tenants, func(ctx context.Context, slot *worker, file TenantFile) Result {
 		row, err := d.Catalog.Get(ctx, file.ID)
@@ -154,12 +160,27 @@ func (d *Driver) Deliver(ctx context.Context, tenants []TenantFile) ([]Result, e
 			return Result{} // not onboarded yet: nothing to deliver
 		case err != nil:
 			return Result{Err: err}
+		case !d.settles(row) && (row.Mail == nil || row.Mail.State == catalog.MailSent):
+			return Result{Err: d.openGate(ctx, slot, file)}
 		}
-		if err := d.settle(ctx, slot, file, row); err != nil {
-			return Result{Err: err}
-		}
-		return Result{Err: d.deliver(ctx, slot, file)}
-	}), nil
+		return Result{Err: d.finish(ctx, slot, file)}
+	})
+}
+
+// finish does for one tenant, as its owner, what an earlier command left undone.
+func (d *Driver) finish(ctx context.Context, slot *worker, file TenantFile) error {
+	lease, err := d.own(ctx, file.ID)
+	if err != nil {
+		return err
+	}
+	owned := ownedTenant{TenantFile: file, epoch: lease.Epoch()}
+	if owned.row, err = d.Catalog.Get(ctx, file.ID); err == nil {
+		err = d.settle(ctx, slot, owned)
+	}
+	if err == nil {
+		err = d.deliver(ctx, slot, owned)
+	}
+	return errors.Join(err, lease.Release())
 }
 
 // Resend makes a tenant's mail due again, under the same Message-ID.
