@@ -24,9 +24,8 @@ type options struct {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot(
-		&options{out: stdout, err: stderr},
-	) //nolint:contextcheck // cobra hands each verb its context
+	//nolint:contextcheck // cobra hands each verb its context
+	root := newRoot(&options{out: stdout, err: stderr})
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
