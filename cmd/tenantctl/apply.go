@@ -102,15 +102,12 @@ func (o *options) summarise(results []driver.Result) error {
 		}
 	}
 	if !o.json {
-		fmt.Fprintf(
-			o.out,
-			"\n%d tenants: %d without changes, %d changed, %d waiting for a domain, %d failed\n",
-			len(results),
-			unchanged,
-			len(results)-unchanged-waiting-failed,
-			waiting,
-			failed,
-		)
+		noun := "tenants"
+		if len(results) == 1 {
+			noun = "tenant"
+		}
+		fmt.Fprintf(o.out, "\n%d %s: %d without changes, %d changed, %d waiting for a domain, %d failed\n",
+			len(results), noun, unchanged, len(results)-unchanged-waiting-failed, waiting, failed)
 	}
 	if failed > 0 {
 		return exitError{exitFailed}

@@ -69,8 +69,10 @@ func (d *Driver) pivot(
 			message += "; " + output.Waits() + " is not verified yet"
 		}
 		d.emit(Event{Tenant: owned.ID, Type: "online", Message: message})
-	default:
+	case run.did.None():
 		d.emit(Event{Tenant: owned.ID, Type: "unchanged", Message: "Online on " + output.Hostname})
+	default:
+		d.emit(Event{Tenant: owned.ID, Type: "changed", Message: "Online on " + output.Hostname})
 	}
 	return nil
 }

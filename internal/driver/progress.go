@@ -11,7 +11,8 @@ import (
 type Event struct {
 	Time   time.Time `json:"time"`
 	Tenant tenant.ID `json:"tenant_id,omitempty"`
-	// Type is one of: started, step, warning, waiting, online, unchanged, gate, mail, failed, retry, notice, planned.
+	// Type is one of: started, step, warning, waiting, online, changed, unchanged, gate, mail, failed, retry, notice,
+	// planned.
 	Type     string          `json:"type"`
 	Step     tenant.Step     `json:"step,omitempty"`
 	Message  string          `json:"message"`
