@@ -12,11 +12,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tenantry/terraform-provider-tenant/internal/resources"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
 // faulty panics in every RPC: the interface in it is nil.
-type faulty struct{ everyRPC }
+type faulty struct{ resources.Server }
 
 func faultyServer() *server { return &server{inner: faulty{}, provider: newProvider(Options{})} }
 
@@ -172,7 +173,7 @@ func TestAPanicLeavesTheStateAsItWas(t *testing.T) {
 }
 
 // streaming yields one element and then panics.
-type streaming struct{ everyRPC }
+type streaming struct{ resources.Server }
 
 func (streaming) ListResource(
 	context.Context, *tfprotov6.ListResourceRequest,
@@ -208,7 +209,7 @@ func TestAPanicInAStreamEndsIt(t *testing.T) {
 
 // obedient answers every plan and apply with what was asked for.
 type obedient struct {
-	everyRPC
+	resources.Server
 
 	replace bool
 }

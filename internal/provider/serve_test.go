@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tenantry/terraform-provider-tenant/internal/resources"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
@@ -56,7 +57,7 @@ func TestServingEndsWithItsContextBeforeItBegins(t *testing.T) {
 
 // slow is at work until it is let go, whatever its context says.
 type slow struct {
-	everyRPC
+	resources.Server
 
 	started, release chan struct{}
 }

@@ -8,27 +8,20 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/tenantry/terraform-provider-tenant/internal/resources"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
-// everyRPC is all that Terraform can ask of a provider. The parts that the protocol's Go package keeps optional are
-// found by type assertion, so a wrapper that lacks one would hide it.
-type everyRPC interface {
-	tfprotov6.ProviderServer
-	tfprotov6.ListResourceServer
-	tfprotov6.ActionServer
-	tfprotov6.StateStoreServer
-}
-
-// server guards every RPC. It names each of them instead of embedding the interface: an embedded one would let a new
-// RPC pass unguarded.
+// server guards every RPC. The parts that the protocol's Go package keeps optional are found by type assertion, so a
+// wrapper that lacks one would hide it. It names each RPC instead of embedding the interface: an embedded one would let
+// a new RPC pass unguarded.
 type server struct {
-	inner    everyRPC
+	inner    resources.Server
 	provider *tenantProvider
 	calls    calls
 }
 
-var _ everyRPC = (*server)(nil)
+var _ resources.Server = (*server)(nil)
 
 // NewServer returns a provider value as Terraform's protocol sees it. A panic in any RPC becomes one terminal
 // diagnostic of that RPC: inside the driver it would otherwise end every tenant's run.
@@ -36,11 +29,11 @@ func NewServer(options Options) tfprotov6.ProviderServer { return newServer(opti
 
 func newServer(options Options) *server {
 	value := newProvider(options)
-	inner, ok := providerserver.NewProtocol6(value)().(everyRPC)
+	inner, ok := providerserver.NewProtocol6(value)().(resources.Server)
 	if !ok {
 		panic("this version of the plugin framework lacks an RPC that this package guards")
 	}
-	return &server{inner: inner, provider: value}
+	return &server{inner: resources.Sealed(inner), provider: value}
 }
 
 // ConfigureProvider tells whoever serves the provider about each configuration that was accepted.

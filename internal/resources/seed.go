@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -27,7 +26,7 @@ type seedModel struct {
 	ID         types.String `tfsdk:"id"`
 	TenantID   types.String `tfsdk:"tenant_id"`
 	Database   types.Object `tfsdk:"database"`
-	Tables     types.List   `tfsdk:"tables"`
+	Tables     types.String `tfsdk:"tables"` // sealed: see Sealed
 	OnEdit     types.String `tfsdk:"on_edit"`
 	EditedRows types.List   `tfsdk:"edited_rows"`
 	KeptRows   types.List   `tfsdk:"kept_rows"`
@@ -66,7 +65,11 @@ func (r *seedResource) apply(ctx context.Context, plan seedModel) (tenant.Seed, 
 	if err != nil {
 		return tenant.Seed{}, err
 	}
-	return seeds.Apply(ctx, plan.desired(), r.meta.journal())
+	spec, err := plan.desired()
+	if err != nil {
+		return tenant.Seed{}, err
+	}
+	return seeds.Apply(ctx, spec, r.meta.journal())
 }
 
 func (r *seedResource) seeds(model seedModel) (tenant.Seeds, error) {
@@ -152,56 +155,32 @@ func (m seedModel) place() tenant.Place {
 }
 
 // desired is what the model, wholly known, wants the seed to be.
-func (m seedModel) desired() tenant.SeedSpec {
+func (m seedModel) desired() (tenant.SeedSpec, error) {
 	spec := tenant.SeedSpec{
-		Tenant: tenant.ID(
-			m.TenantID.ValueString(),
-		),
+		Tenant: tenant.ID(m.TenantID.ValueString()),
 		Place:  m.place(),
 		OnEdit: tenant.OnEdit(m.OnEdit.ValueString()),
 	}
-	for _, element := range m.Tables.Elements() {
-		table, ok := element.(types.Object)
-		if !ok {
-			continue
-		}
-		rows := make([]tenant.Row, 0, len(listOf(table, "rows").Elements()))
-		for _, row := range listOf(table, "rows").Elements() {
-			rows = append(rows, rowOf(row))
-		}
-		spec.Tables = append(spec.Tables, tenant.SeedTable{
-			Name: textOf(
-				table,
-				"name",
-			).ValueString(),
-			Key:  stringsOf(listOf(table, "key").Elements()),
-			Rows: rows,
-		})
+	tables, err := readTables(m.Tables)
+	for _, table := range tables.elements {
+		spec.Tables = append(spec.Tables, table.desired())
 	}
-	return spec
+	return spec, err
 }
 
-func rowOf(value attr.Value) tenant.Row {
-	row := tenant.Row{}
-	for column, text := range cellsOf(value) {
-		row[column] = text.ValueStringPointer()
+func (t seedTable) desired() tenant.SeedTable {
+	out := tenant.SeedTable{Name: t.name.ValueString(), Rows: make([]tenant.Row, 0, len(t.rows.elements))}
+	for _, column := range t.key.elements {
+		out.Key = append(out.Key, column.ValueString())
 	}
-	return row
-}
-
-// cellsOf returns the cells of a row; none if the row is not known.
-func cellsOf(value attr.Value) map[string]types.String {
-	cells := map[string]types.String{}
-	row, ok := value.(types.Map)
-	if !ok {
-		return cells
-	}
-	for column, element := range row.Elements() {
-		if text, ok := element.(types.String); ok {
-			cells[column] = text
+	for _, row := range t.rows.elements {
+		cells := make(tenant.Row, len(row.cells))
+		for column, text := range row.cells {
+			cells[column] = text.ValueStringPointer()
 		}
+		out.Rows = append(out.Rows, cells)
 	}
-	return cells
+	return out
 }
 
 // with is the planned model after an apply: what the plan left open is what was made.
@@ -225,12 +204,4 @@ func editsValue(edits []tenant.RowEdit) types.List {
 	}
 	slices.Sort(lines)
 	return textList(lines)
-}
-
-// listOf returns an object's list of that name; null if there is none.
-func listOf(object types.Object, name string) types.List {
-	if list, ok := object.Attributes()[name].(types.List); ok {
-		return list
-	}
-	return types.ListNull(types.StringType)
 }

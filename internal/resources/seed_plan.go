@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"reflect"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -27,7 +27,9 @@ func (r *seedResource) ValidateConfig(
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	checkTables(config.Tables, &resp.Diagnostics)
+	tables, err := readTables(config.Tables)
+	addError(&resp.Diagnostics, tenant.StepSeed, err)
+	checkTables(tables, &resp.Diagnostics)
 }
 
 // ModifyPlan answers edits as on_edit says: kept ones are named in a warning, restored ones are a planned change,
@@ -48,7 +50,9 @@ func (r *seedResource) ModifyPlan(
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	checkTables(plan.Tables, &resp.Diagnostics)
+	tables, err := readTables(plan.Tables)
+	addError(&resp.Diagnostics, tenant.StepSeed, err)
+	checkTables(tables, &resp.Diagnostics)
 	if prior == nil {
 		plan.ID = plan.TenantID
 		plan.EditedRows, plan.KeptRows = types.ListUnknown(
@@ -70,7 +74,7 @@ func (r *seedResource) ModifyPlan(
 // after is the plan for a seed that exists. Nothing is planned where edits are kept and the seed is the same.
 func (m seedModel) after(prior seedModel) seedModel {
 	m.ID, m.EditedRows, m.KeptRows = prior.ID, prior.EditedRows, prior.KeptRows
-	changed := !m.Tables.Equal(prior.Tables) || !m.OnEdit.Equal(prior.OnEdit)
+	changed := !sameTables(m.Tables, prior.Tables) || !m.OnEdit.Equal(prior.OnEdit)
 	restores := m.OnEdit.ValueString() == string(tenant.RestoreEdits)
 	switch {
 	case restores && len(prior.EditedRows.Elements()) > 0:
@@ -82,6 +86,16 @@ func (m seedModel) after(prior seedModel) seedModel {
 		m.KeptRows = types.ListUnknown(types.StringType)
 	}
 	return m
+}
+
+// sameTables compares what the texts hold: the columns of a row have no order.
+func sameTables(a, b types.String) bool {
+	if a.Equal(b) {
+		return true
+	}
+	left, errLeft := readTables(a)
+	right, errRight := readTables(b)
+	return errLeft == nil && errRight == nil && reflect.DeepEqual(left, right)
 }
 
 // staysIn returns a failure if the seed of an existing state is to go to another database.
@@ -148,71 +162,4 @@ func named(rows []string) string {
 		return strings.Join(rows, "\n")
 	}
 	return fmt.Sprintf("%s\nand %d more", strings.Join(rows[:namedRows], "\n"), len(rows)-namedRows)
-}
-
-// checkTables adds an error for each table and row that a seed can't have.
-func checkTables(tables types.List, diags *diag.Diagnostics) {
-	names := map[string]bool{}
-	for i, element := range tables.Elements() {
-		table, ok := element.(types.Object)
-		if !ok || table.IsUnknown() {
-			continue
-		}
-		at := path.Root("tables").AtListIndex(i)
-		if name := textOf(table, "name"); known(name) {
-			if names[name.ValueString()] {
-				refuse(
-					diags,
-					at.AtName("name"),
-					name.ValueString(),
-					errors.New("the seed has this table twice"),
-				)
-			}
-			names[name.ValueString()] = true
-		}
-		checkRows(at, table, diags)
-	}
-}
-
-func checkRows(at path.Path, table types.Object, diags *diag.Diagnostics) {
-	key := stringsOf(listOf(table, "key").Elements())
-	if len(key) != len(listOf(table, "key").Elements()) {
-		return
-	}
-	name, seen := textOf(table, "name").ValueString(), map[string]int{}
-	for i, row := range listOf(table, "rows").Elements() {
-		if row.IsUnknown() {
-			continue
-		}
-		id, complete, err := keyOf(key, cellsOf(row))
-		if first, twice := seen[id]; err == nil && complete && twice {
-			err = fmt.Errorf("rows %d and %d have the same key %s", first+1, i+1, id)
-		}
-		if err != nil {
-			refuse(diags, at.AtName("rows").AtListIndex(i), name, fmt.Errorf("row %d: %w", i+1, err))
-		}
-		if complete {
-			seen[id] = i
-		}
-	}
-}
-
-// keyOf returns what identifies a row; complete is false while a part of it is unknown.
-func keyOf(key []string, cells map[string]types.String) (id string, complete bool, err error) {
-	complete = true
-	parts := make([]string, 0, len(key))
-	for _, column := range key {
-		cell, ok := cells[column]
-		if !ok || cell.IsNull() {
-			return "", false, fmt.Errorf("it has no value in the key column %q", column)
-		}
-		complete = complete && !cell.IsUnknown()
-		parts = append(parts, column+"="+strconv.Quote(cell.ValueString()))
-	}
-	return strings.Join(parts, ","), complete, nil
-}
-
-func refuse(diags *diag.Diagnostics, at path.Path, table string, why error) {
-	addAttributeError(diags, at, tenant.StepSeed,
-		tenant.Fail(tenant.CodeSeedInvalid, fmt.Sprintf("checking the seed of table %q", table), why))
 }

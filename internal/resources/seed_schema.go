@@ -3,12 +3,13 @@ package resources
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
@@ -36,24 +37,8 @@ func (r *seedResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 					},
 				},
 			},
-			"tables": schema.ListNestedAttribute{
-				Required: true,
-				MarkdownDescription: "The tables, in the order in which they are written; rows that the seed no longer has are " +
-					"removed in the reverse order.",
-				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"name": schema.StringAttribute{Required: true, MarkdownDescription: "The table."},
-					"key": schema.ListAttribute{
-						Required: true, ElementType: types.StringType,
-						MarkdownDescription: "The columns that identify a row. Every row has them.",
-						Validators:          []validator.List{listvalidator.SizeAtLeast(1)},
-					},
-					"rows": schema.ListAttribute{
-						Required:            true,
-						ElementType:         rowType(),
-						MarkdownDescription: "The rows: column to value, as the database reads its text form; `null` is NULL.",
-					},
-				}},
-			},
+			// What Terraform sees in its place is tablesAttribute.
+			tablesName: schema.StringAttribute{Required: true},
 			"on_edit": schema.StringAttribute{
 				Optional: true,
 				Computed: true,
@@ -77,4 +62,31 @@ func (r *seedResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 	}
 }
 
-func rowType() types.MapType { return types.MapType{ElemType: types.StringType} }
+// tablesAttribute is the schema of the tables as Terraform sees it: see Sealed.
+func tablesAttribute() *tfprotov6.SchemaAttribute {
+	texts := tftypes.List{ElementType: tftypes.String}
+	rows := tftypes.List{ElementType: tftypes.Map{ElementType: tftypes.String}}
+	return &tfprotov6.SchemaAttribute{
+		Name:            tablesName,
+		Required:        true,
+		DescriptionKind: tfprotov6.StringKindMarkdown,
+		Description: "The tables, in the order in which they are written; rows that the seed no longer has are " +
+			"removed in the reverse order.",
+		NestedType: &tfprotov6.SchemaObject{
+			Nesting: tfprotov6.SchemaObjectNestingModeList,
+			Attributes: []*tfprotov6.SchemaAttribute{
+				requiredAttribute("key", texts, "The columns that identify a row. Every row has them."),
+				requiredAttribute("name", tftypes.String, "The table."),
+				requiredAttribute("rows", rows,
+					"The rows: column to value, as the database reads its text form; `null` is NULL."),
+			},
+		},
+	}
+}
+
+func requiredAttribute(name string, typ tftypes.Type, description string) *tfprotov6.SchemaAttribute {
+	return &tfprotov6.SchemaAttribute{
+		Name: name, Type: typ, Required: true,
+		Description: description, DescriptionKind: tfprotov6.StringKindMarkdown,
+	}
+}

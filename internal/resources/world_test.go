@@ -147,7 +147,10 @@ func (w *world) run(t *testing.T, steps ...acc.TestStep) {
 		ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){
 			"tenant": func() (tfprotov6.ProviderServer, error) {
 				served, err := providerserver.NewProtocol6WithError(testProvider{w.meta})()
-				return listener{served, w}, err
+				require.NoError(t, err)
+				inner, ok := served.(resources.Server)
+				require.True(t, ok)
+				return listener{resources.Sealed(inner), w}, nil
 			},
 		},
 		Steps: steps,
