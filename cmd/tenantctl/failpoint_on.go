@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +16,8 @@ import (
 // failpointHook reads TENANT_FAILPOINT, for tests that end the work at a named point:
 //
 //	record=FILE       append each failpoint passed to FILE, one a line
+//	stop=NAME#N       at the N-th passing of NAME stop this process (SIGSTOP), until somebody continues or kills it
+//	interrupt=NAME#N  there send this process a SIGINT, as Ctrl-C does, and go on
 //	kill=WHOM@NAME#N  at the N-th passing of the failpoint NAME (the first is 1) kill WHOM: driver, terraform or both
 //
 // Terraform's process ids are those written into the children's lock files below the data folder.
@@ -23,21 +26,39 @@ func failpointHook(data string) func(string) {
 	switch order {
 	case "record":
 		return func(name string) { appendLine(argument, name) }
+	case "stop":
+		return at(argument, stop)
+	case "interrupt":
+		return at(argument, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGINT) })
 	case "kill":
-		whom, at, _ := strings.Cut(argument, "@")
-		wanted, count, _ := strings.Cut(at, "#")
-		target, err := strconv.ParseInt(count, 10, 64)
-		if err != nil {
-			panic(fmt.Sprintf("TENANT_FAILPOINT: %v", err))
-		}
-		var passed atomic.Int64
-		return func(name string) {
-			if name == wanted && passed.Add(1) == target {
-				kill(whom, data)
-			}
-		}
+		whom, point, _ := strings.Cut(argument, "@")
+		return at(point, func() { kill(whom, data) })
 	default:
 		return nil
+	}
+}
+
+// stop returns when somebody continues this process. Until the signal arrives, which may take a moment, not one more
+// thing is done.
+func stop() {
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	<-continued
+}
+
+// at returns a hook that acts at one passing of one failpoint, given as NAME#N.
+func at(point string, act func()) func(string) {
+	wanted, count, _ := strings.Cut(point, "#")
+	target, err := strconv.ParseInt(count, 10, 64)
+	if err != nil {
+		panic(fmt.Sprintf("TENANT_FAILPOINT: %v", err))
+	}
+	var passed atomic.Int64
+	return func(name string) {
+		if name == wanted && passed.Add(1) == target {
+			act()
+		}
 	}
 }
 

@@ -92,8 +92,10 @@ func (d *Driver) send(ctx context.Context, slot *worker, file TenantFile, mail c
 		)
 		return nil
 	}
-	next := d.Now().
-		Add(Retry{Base: 10 * time.Second, Max: mailRetryMax, Random: d.Retry.Random}.wait(mail.Attempts, 0))
+	next := d.Now()
+	if ctx.Err() == nil { // an attempt that was interrupted says nothing against the next one
+		next = next.Add(mailRetry(d.Retry.Random).wait(mail.Attempts, 0))
+	}
 	record := d.Catalog.MailFailed
 	if welcome.IsUncertain(err) {
 		record = d.Catalog.MailUncertain
@@ -104,6 +106,11 @@ func (d *Driver) send(ctx context.Context, slot *worker, file TenantFile, mail c
 	d.emit(Event{Tenant: file.ID, Type: "mail", Code: tenant.FailureOf(err).Code, Message: fmt.Sprintf(
 		"the %s mail is not delivered yet and will be tried again: %v", mail.Kind, err)})
 	return nil
+}
+
+// mailRetry has no last attempt.
+func mailRetry(random func() float64) Retry {
+	return Retry{Base: 10 * time.Second, Max: mailRetryMax, Random: random}
 }
 
 // compose renders the mail. The invitation is minted here, at each attempt, and goes nowhere but into the mail.
