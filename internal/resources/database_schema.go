@@ -27,6 +27,9 @@ func (r *databaseResource) Schema(
 			"tenant_id": tenantIDAttribute(tenant.StepDatabase),
 			"plan": schema.StringAttribute{
 				Required: true,
+				Validators: []validator.String{
+					check(tenant.StepDatabase, tenant.CodeInvalidConfig, "checking plan", checkName),
+				},
 				MarkdownDescription: "The tenant's plan. It can change as long as the database's pool takes the new one; " +
 					"a change that would move the data is refused at plan time.",
 			},

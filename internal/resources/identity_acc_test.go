@@ -2,6 +2,7 @@ package resources_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	acc "github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -280,4 +281,21 @@ func TestAccIdentityFailedCreateLeavesNoState(t *testing.T) {
 			ConfigPlanChecks: planned(action(identityAddress, plancheck.ResourceActionCreate)),
 		},
 	)
+}
+
+func TestAccIdentityIsChecked(t *testing.T) {
+	t.Parallel()
+	config := identityConfig("")
+	for at, change := range map[string][2]string{
+		"display_name":        {`"Acme"`, `" Acme "`},
+		"administrator.email": {`"ada@acme.example"`, `"ada"`},
+		"administrator.name":  {`"Ada"`, `""`},
+		"roles":               {`"viewer"`, `""`},
+	} {
+		wrong := strings.Replace(config, change[0], change[1], 1)
+		require.NotEqual(t, config, wrong)
+		newWorld(t).run(t, acc.TestStep{
+			Config: wrong, PlanOnly: true, ExpectError: failsWith(tenant.CodeInvalidConfig, at),
+		})
+	}
 }

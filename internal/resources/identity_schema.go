@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net/mail"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -36,7 +36,7 @@ func (r *identityResource) Schema(
 			"tenant_id": tenantIDAttribute(tenant.StepIdentity),
 			"display_name": schema.StringAttribute{
 				Required: true, MarkdownDescription: "The tenant's name as people read it.",
-				Validators: []validator.String{identityCheck("display_name", checkNotBlank)},
+				Validators: []validator.String{identityCheck("display_name", checkName)},
 			},
 			"hostnames": schema.ListAttribute{
 				Required:    true,
@@ -59,6 +59,10 @@ func (r *identityResource) Schema(
 				ElementType:         types.StringType,
 				Default:             setdefault.StaticValue(textSet(nil)),
 				MarkdownDescription: "The roles that the tenant's people can have. Left out, there are none.",
+				Validators: []validator.Set{
+					setvalidator.NoNullValues(),
+					setvalidator.ValueStringsAre(identityCheck("roles", checkName)),
+				},
 			},
 			"administrator": schema.SingleNestedAttribute{
 				Required: true, MarkdownDescription: "The first person who may administer the tenant.",
@@ -69,7 +73,7 @@ func (r *identityResource) Schema(
 					},
 					"name": schema.StringAttribute{
 						Required: true, MarkdownDescription: "The full name.",
-						Validators: []validator.String{identityCheck("administrator.name", checkNotBlank)},
+						Validators: []validator.String{identityCheck("administrator.name", checkName)},
 					},
 				},
 			},
@@ -152,13 +156,6 @@ func secretType() map[string]attr.Type {
 
 func identityCheck(attribute string, holds func(string) error) validator.String {
 	return check(tenant.StepIdentity, tenant.CodeInvalidConfig, "checking "+attribute, holds)
-}
-
-func checkNotBlank(s string) error {
-	if strings.TrimSpace(s) == "" {
-		return errors.New("it is blank")
-	}
-	return nil
 }
 
 // checkRedirectPath accepts what makes an absolute URI behind a hostname, without a fragment (RFC 6749, section 3.1.2)

@@ -210,6 +210,10 @@ func TestIdentityRules(t *testing.T) {
 	for _, path := range []string{"", "auth", "//evil.example/", "/a*", "/a#b", "/a b", "/\x00"} {
 		require.Error(t, checkRedirectPath(path), path)
 	}
+	require.NoError(t, checkName("Acme & Sons"))
+	for _, name := range []string{"", " ", "\t", " Acme", "Acme\n"} {
+		require.Error(t, checkName(name), name)
+	}
 	require.NoError(t, checkEmail("ada@acme.example"))
 	for _, address := range []string{"", "ada", "Ada <ada@acme.example>", "a@b@c", " ada@acme.example"} {
 		require.Error(t, checkEmail(address), address)

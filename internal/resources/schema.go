@@ -2,8 +2,10 @@ package resources
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -99,6 +101,17 @@ func (b between) ValidateInt64(_ context.Context, req validator.Int64Request, re
 	}
 	addAttributeError(&resp.Diagnostics, req.Path, b.step, tenant.Fail(tenant.CodeInvalidConfig,
 		"checking "+b.attribute, fmt.Errorf("%d is not within %d and %d", value, b.low, b.high)))
+}
+
+// checkName accepts what people can read and tell apart: text without white space around it.
+func checkName(s string) error {
+	switch strings.TrimSpace(s) {
+	case "":
+		return errors.New("it is blank")
+	case s:
+		return nil
+	}
+	return fmt.Errorf("%q begins or ends with white space", s)
 }
 
 // checkWindow accepts a positive duration in the form of Go's time.ParseDuration.

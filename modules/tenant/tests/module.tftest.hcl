@@ -124,53 +124,10 @@ run "refuses_a_tenant_id_that_is_no_label" {
   expect_failures = [var.tenant_id]
 }
 
-run "refuses_a_name_with_white_space_around_it" {
-  command = plan
-  variables { display_name = " Acme " }
-  expect_failures = [var.display_name]
-}
-
 run "refuses_half_a_seat" {
   command = plan
   variables { seats = 0.5 }
   expect_failures = [var.seats]
-}
-
-run "refuses_an_administrator_without_an_address" {
-  command = plan
-  variables { administrator = { name = "Wanda Acheson", email = "wanda" } }
-  expect_failures = [var.administrator]
-}
-
-run "refuses_a_hostname_with_a_trailing_dot" {
-  command = plan
-  variables { custom_hostname = "books.acme.example." }
-  expect_failures = [var.custom_hostname]
-}
-
-run "refuses_an_unknown_disposal" {
-  command = plan
-  variables { on_destroy = "delete" }
-  expect_failures = [var.on_destroy]
-}
-
-run "refuses_a_table_named_twice" {
-  command = plan
-  variables {
-    seed = [
-      { name = "roles", key = ["id"], rows = [{ id = "owner" }] },
-      { name = "roles", key = ["id"], rows = [{ id = "viewer" }] },
-    ]
-  }
-  expect_failures = [var.seed]
-}
-
-run "refuses_a_row_without_its_key" {
-  command = plan
-  variables {
-    seed = [{ name = "roles", key = ["id"], rows = [{ name = "Owner" }] }]
-  }
-  expect_failures = [var.seed]
 }
 
 run "refuses_two_keys_for_one_table" {
