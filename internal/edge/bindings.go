@@ -89,18 +89,30 @@ func (s *Store) bind(ctx context.Context, doing string, want tenant.Binding) (te
 		seen, err := s.mine(ctx, tx, want.Tenant, want.Hostname)
 		if errors.Is(err, tenant.ErrAbsent) {
 			bound.State = tenant.BindingHolding
-			_, err = tx.ExecContext(ctx,
+			_, err = tx.ExecContext(
+				ctx,
 				`INSERT INTO bindings (`+bindingColumns+`, epoch) VALUES ($1, $2, $3, $4, $5, $6, 0)`,
-				want.Hostname, s.installation(), string(want.Tenant),
-				s.config.Keyring.Mark(bindingObject(want.Tenant, want.Hostname)), want.Upstream, string(bound.State))
+				want.Hostname,
+				s.installation(),
+				string(want.Tenant),
+				s.config.Keyring.Mark(
+					bindingObject(want.Tenant, want.Hostname),
+				),
+				want.Upstream,
+				string(bound.State),
+			)
 			return err
 		}
 		if err != nil {
 			return err
 		}
 		bound.State = seen.State
-		_, err = tx.ExecContext(ctx, `UPDATE bindings SET upstream = $1 WHERE hostname = $2 AND upstream <> $1`,
-			want.Upstream, want.Hostname)
+		_, err = tx.ExecContext(
+			ctx,
+			`UPDATE bindings SET upstream = $1 WHERE hostname = $2 AND upstream <> $1`,
+			want.Upstream,
+			want.Hostname,
+		)
 		return err
 	})
 	return bound, err
@@ -184,7 +196,10 @@ func (s *Store) SetGate(
 	ctx context.Context, id tenant.ID, state tenant.BindingState, epoch int64,
 ) (moved []string, err error) {
 	doing := fmt.Sprintf("moving the hostnames of tenant %s to %s", id, state)
-	if !slices.Contains([]tenant.BindingState{tenant.BindingHolding, tenant.BindingOpen, tenant.BindingSuspended}, state) {
+	if !slices.Contains(
+		[]tenant.BindingState{tenant.BindingHolding, tenant.BindingOpen, tenant.BindingSuspended},
+		state,
+	) {
 		return nil, tenant.Fail(tenant.CodeInternal, doing, errors.New("there is no such state"))
 	}
 	err = s.write(ctx, doing, func(tx *sql.Tx) error {

@@ -48,7 +48,11 @@ func (s *Store) Request(
 			claim, err = s.admitted(ctx, tx, id, hostname)
 			if errors.Is(err, tenant.ErrAbsent) {
 				claim, err = s.enter(ctx, tx, tenant.Claim{
-					Tenant: id, Hostname: hostname, State: tenant.ClaimPending, RequestedAt: now, Rivals: claim.Rivals,
+					Tenant:      id,
+					Hostname:    hostname,
+					State:       tenant.ClaimPending,
+					RequestedAt: now,
+					Rivals:      claim.Rivals,
 				})
 			}
 			return err
@@ -59,7 +63,12 @@ func (s *Store) Request(
 }
 
 // admitted returns the tenant's open claim, or ErrAbsent with its rivals; CodeHostnameTaken if one of them is verified.
-func (s *Store) admitted(ctx context.Context, tx *sql.Tx, id tenant.ID, hostname string) (tenant.Claim, error) {
+func (s *Store) admitted(
+	ctx context.Context,
+	tx *sql.Tx,
+	id tenant.ID,
+	hostname string,
+) (tenant.Claim, error) {
 	claim, err := s.find(ctx, tx, id, hostname)
 	if err != nil && !errors.Is(err, tenant.ErrAbsent) {
 		return claim, err
@@ -134,8 +143,17 @@ func (r claimRow) rival(installation string) tenant.Rival {
 
 func scanClaim(rows *sql.Rows) (row claimRow, err error) {
 	var requested, verified int64
-	err = rows.Scan(&row.Number, &row.Hostname, &row.installation, &row.Tenant, &row.mark, &row.Target, &row.State,
-		&requested, &verified)
+	err = rows.Scan(
+		&row.Number,
+		&row.Hostname,
+		&row.installation,
+		&row.Tenant,
+		&row.mark,
+		&row.Target,
+		&row.State,
+		&requested,
+		&verified,
+	)
 	row.RequestedAt = time.UnixMilli(requested).UTC()
 	if verified != 0 {
 		row.VerifiedAt = time.UnixMilli(verified).UTC()
@@ -144,7 +162,11 @@ func scanClaim(rows *sql.Rows) (row claimRow, err error) {
 }
 
 // ReadClaim returns the tenant's open claim: see tenant.Claims.
-func (s *Store) ReadClaim(ctx context.Context, id tenant.ID, hostname string) (claim tenant.Claim, err error) {
+func (s *Store) ReadClaim(
+	ctx context.Context,
+	id tenant.ID,
+	hostname string,
+) (claim tenant.Claim, err error) {
 	err = s.read(ctx, "reading the claim to hostname "+hostname, func(tx *sql.Tx) (err error) {
 		claim, err = s.find(ctx, tx, id, hostname)
 		return err
@@ -158,7 +180,11 @@ func (s *Store) Settle(
 ) (claim tenant.Claim, err error) {
 	doing := fmt.Sprintf("settling the claim of tenant %s to hostname %s as %s", id, hostname, state)
 	if state != tenant.ClaimVerified && state != tenant.ClaimExpired {
-		return claim, tenant.Fail(tenant.CodeInternal, doing, errors.New("a claim is settled as verified or expired"))
+		return claim, tenant.Fail(
+			tenant.CodeInternal,
+			doing,
+			errors.New("a claim is settled as verified or expired"),
+		)
 	}
 	err = s.write(ctx, doing, func(tx *sql.Tx) (err error) {
 		claim, err = s.find(ctx, tx, id, hostname)
@@ -199,8 +225,12 @@ func (s *Store) GiveUp(ctx context.Context, id tenant.ID, hostname string, journ
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE claims SET state = 'given_up', given_up_ms = $1 WHERE number = $2`,
-			s.config.Now().UnixMilli(), claim.Number)
+		_, err = tx.ExecContext(
+			ctx,
+			`UPDATE claims SET state = 'given_up', given_up_ms = $1 WHERE number = $2`,
+			s.config.Now().UnixMilli(),
+			claim.Number,
+		)
 		return err
 	})
 	if err != nil && !errors.Is(err, tenant.ErrAbsent) {

@@ -78,7 +78,10 @@ func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 		err = sqlitefile.Migrate(ctx, db, s.config.Path, files)
 	}
 	if err != nil {
-		return nil, errors.Join(tenant.Fail(tenant.CodeInternal, "opening the edge's tables", err), db.Close())
+		return nil, errors.Join(
+			tenant.Fail(tenant.CodeInternal, "opening the edge's tables", err),
+			db.Close(),
+		)
 	}
 	s.db = db
 	return db, nil
@@ -114,7 +117,12 @@ func (s *Store) write(ctx context.Context, doing string, work func(*sql.Tx) erro
 }
 
 // run classifies what goes wrong; tenant.ErrAbsent stays what it is.
-func (s *Store) run(ctx context.Context, doing string, options *sql.TxOptions, work func(*sql.Tx) error) error {
+func (s *Store) run(
+	ctx context.Context,
+	doing string,
+	options *sql.TxOptions,
+	work func(*sql.Tx) error,
+) error {
 	db, err := s.open(ctx)
 	if err != nil {
 		return tenant.Fail(tenant.CodeStorage, doing, err)

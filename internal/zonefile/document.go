@@ -134,8 +134,15 @@ func (d *document) replace(old []sighting, lines []string) error {
 	at := len(d.entries)
 	for _, seen := range old {
 		if seen.in.kind == directive {
-			return tenant.Fail(tenant.CodeForeign, fmt.Sprintf("changing %s/%s", seen.rr.name, dns.Type(seen.rr.rrtype)),
-				fmt.Errorf("%w: the $INCLUDE or $GENERATE in line %d makes it", tenant.ErrForeign, d.line(seen.in)))
+			return tenant.Fail(
+				tenant.CodeForeign,
+				fmt.Sprintf("changing %s/%s", seen.rr.name, dns.Type(seen.rr.rrtype)),
+				fmt.Errorf(
+					"%w: the $INCLUDE or $GENERATE in line %d makes it",
+					tenant.ErrForeign,
+					d.line(seen.in),
+				),
+			)
 		}
 		i := slices.Index(d.entries, seen.in)
 		d.keepNext(i)
@@ -203,7 +210,10 @@ func (d *document) raiseSerial() error {
 	if next == 0 {
 		next = 1
 	}
-	d.soa.text = d.soa.text[:old.start] + strconv.FormatUint(uint64(next), 10) + d.soa.text[old.start+len(old.text):]
+	d.soa.text = d.soa.text[:old.start] + strconv.FormatUint(
+		uint64(next),
+		10,
+	) + d.soa.text[old.start+len(old.text):]
 	return nil
 }
 

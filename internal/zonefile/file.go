@@ -202,7 +202,11 @@ func writeBeside(path string, text []byte) (info fs.FileInfo, sure bool, err err
 	if err := os.Remove(besides(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, false, err
 	}
-	file, err := os.OpenFile(besides(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode) //nolint:gosec // a configured path
+	file, err := os.OpenFile(
+		besides(path),
+		os.O_WRONLY|os.O_CREATE|os.O_EXCL,
+		mode,
+	) //nolint:gosec // a configured path
 	if err != nil {
 		return nil, false, err
 	}

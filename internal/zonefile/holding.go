@@ -91,8 +91,13 @@ func (z *Zone) admit(doc *document, id tenant.ID, want tenant.Record) (holding, 
 	for recordType, own := range there.own {
 		if len(own) > 0 && recordType != want.Type && (recordType == "CNAME" || want.Type == "CNAME") {
 			return there, &tenant.Failure{
-				Code: tenant.CodeConflict, Class: tenant.Terminal, Doing: "looking at " + want.Name,
-				Err: fmt.Errorf("the tenant's own %s is there, and a CNAME stands alone (RFC 1034, section 3.6.2)", recordType),
+				Code:  tenant.CodeConflict,
+				Class: tenant.Terminal,
+				Doing: "looking at " + want.Name,
+				Err: fmt.Errorf(
+					"the tenant's own %s is there, and a CNAME stands alone (RFC 1034, section 3.6.2)",
+					recordType,
+				),
 			}
 		}
 	}

@@ -19,6 +19,7 @@ type parser struct {
 	ttl    uint32 // what a record without one gets
 	given  bool   // by $TTL
 	line   int    // of the entry being read
+	buffer []byte // to pack a record into
 	doc    *document
 }
 
@@ -227,7 +228,7 @@ func (p *parser) record(e *entry, tokens []token) error {
 	if err != nil {
 		return err
 	}
-	if len(records) != 1 || isEmpty(records[0]) {
+	if len(records) != 1 || p.isEmpty(records[0]) {
 		return fmt.Errorf("line %d: this is not one record with data", p.line)
 	}
 	header := records[0].Header()
@@ -318,9 +319,11 @@ func readAll(general *dns.ZoneParser) ([]dns.RR, error) {
 }
 
 // isEmpty reports whether the record has no data, which the general parser lets pass because dynamic updates are written so.
-func isEmpty(record dns.RR) bool {
-	buffer := make([]byte, dns.MaxMsgSize)
-	if _, err := dns.PackRR(record, buffer, 0, nil, false); err != nil {
+func (p *parser) isEmpty(record dns.RR) bool {
+	if p.buffer == nil {
+		p.buffer = make([]byte, dns.MaxMsgSize)
+	}
+	if _, err := dns.PackRR(record, p.buffer, 0, nil, false); err != nil {
 		return true
 	}
 	rrtype := record.Header().Rrtype

@@ -54,7 +54,10 @@ func (r rr) proves(target string) bool {
 	case dns.TypeCNAME:
 		return r.value == target
 	case dns.TypeTXT:
-		words := strings.FieldsFunc(r.value, func(c rune) bool { return strings.ContainsRune(" \t=,;\"'", c) })
+		words := strings.FieldsFunc(
+			r.value,
+			func(c rune) bool { return strings.ContainsRune(" \t=,;\"'", c) },
+		)
 		return slices.ContainsFunc(words, func(word string) bool { return plain(word) == target })
 	default:
 		return false

@@ -213,7 +213,8 @@ func (z *Zone) blank() string {
 	if label, inside := strings.CutSuffix(z.config.Target, "."+zone); inside {
 		edge = label + "\tIN\tA\t127.0.0.1\n"
 	}
-	return fmt.Sprintf(`; Zone %[1]s. Tenants' records are added at the end; beside each stands a TXT record at _tenantry.NAME that
+	return fmt.Sprintf(
+		`; Zone %[1]s. Tenants' records are added at the end; beside each stands a TXT record at _tenantry.NAME that
 ; says whose it is. Everything else in this file is yours: it stays as you write it.
 $ORIGIN %[1]s.
 $TTL 300
@@ -225,5 +226,9 @@ $TTL 300
 		300 )	; negative answers
 @	IN	NS	ns.%[1]s.
 ns	IN	A	127.0.0.1
-%[3]s`, zone, z.config.Now().Unix()&0xffffffff, edge)
+%[3]s`,
+		zone,
+		z.config.Now().Unix()&0xffffffff,
+		edge,
+	)
 }
