@@ -18,7 +18,7 @@ import (
 )
 
 //go:embed schema/*.sql
-var schema embed.FS //nolint:gochecknoglobals // embedded files are constant
+var schema embed.FS
 
 // Config says which file holds the edge's tables.
 type Config struct {

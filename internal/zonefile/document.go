@@ -206,7 +206,7 @@ func (d *document) raiseSerial() error {
 	if err != nil {
 		return fmt.Errorf("the SOA's serial %q is no number: %w", old.text, err)
 	}
-	next := uint32(serial) + 1 //nolint:gosec // parsed as 32 bits; it wraps as RFC 1982 wants it
+	next := uint32(serial) + 1 // it wraps as RFC 1982 wants it
 	if next == 0 {
 		next = 1
 	}

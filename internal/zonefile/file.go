@@ -171,8 +171,8 @@ func (d *document) checkApex(zone string) error {
 // write replaces the file in one step: a reader sees the old one or the new one. A link is followed; mode and owner stay.
 func (f *masterFile) write(ctx context.Context, doing string, doc *document) error {
 	path := f.path
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
 	}
 	info, sure, err := writeBeside(path, doc.text())
 	if err != nil {
@@ -202,11 +202,7 @@ func writeBeside(path string, text []byte) (info fs.FileInfo, sure bool, err err
 	if err := os.Remove(besides(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, false, err
 	}
-	file, err := os.OpenFile(
-		besides(path),
-		os.O_WRONLY|os.O_CREATE|os.O_EXCL,
-		mode,
-	) //nolint:gosec // a configured path
+	file, err := os.OpenFile(besides(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return nil, false, err
 	}

@@ -16,20 +16,20 @@ import (
 
 func TestProofs(t *testing.T) {
 	t.Parallel()
-	tenanttest.Proofs(t, func(t testing.TB) tenanttest.ProofsWorld {
-		t.Helper()
-		path := filepath.Join(t.TempDir(), "proofs.zone")
+	tenanttest.Proofs(t, func(tb testing.TB) tenanttest.ProofsWorld {
+		tb.Helper()
+		path := filepath.Join(tb.TempDir(), "proofs.zone")
 		return tenanttest.ProofsWorld{
 			Open: func() tenant.Proofs { return zonefile.NewProofs(path) },
-			Publish: func(t testing.TB, name, recordType, data string) {
-				t.Helper()
+			Publish: func(tb testing.TB, name, recordType, data string) {
+				tb.Helper()
 				before, _ := os.ReadFile(path)
-				write(t, path, string(before)+name+". 60 IN "+recordType+" "+data+"\n")
+				write(tb, path, string(before)+name+". 60 IN "+recordType+" "+data+"\n")
 			},
-			Withdraw: func(t testing.TB, name string) {
-				t.Helper()
-				lines := strings.SplitAfter(read(t, path), "\n")
-				write(t, path, strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+			Withdraw: func(tb testing.TB, name string) {
+				tb.Helper()
+				lines := strings.SplitAfter(read(tb, path), "\n")
+				write(tb, path, strings.Join(slices.DeleteFunc(lines, func(line string) bool {
 					return strings.HasPrefix(line, name+".")
 				}), ""))
 			},

@@ -22,39 +22,39 @@ const zone = "app.example"
 
 func fixedNow() time.Time { return time.Unix(1_760_000_000, 0) }
 
-func open(t testing.TB, path string) *zonefile.Zone {
-	t.Helper()
+func open(tb testing.TB, path string) *zonefile.Zone {
+	tb.Helper()
 	return zonefile.New(
-		zonefile.Config{Path: path, Zone: zone, Keyring: tenanttest.Keyring(t), Now: fixedNow},
+		zonefile.Config{Path: path, Zone: zone, Keyring: tenanttest.Keyring(tb), Now: fixedNow},
 	)
 }
 
-func newPath(t testing.TB) string {
-	t.Helper()
-	return filepath.Join(t.TempDir(), "zones", zone+".zone")
+func newPath(tb testing.TB) string {
+	tb.Helper()
+	return filepath.Join(tb.TempDir(), "zones", zone+".zone")
 }
 
 // records reads the file as a name server does: all of it, by the general parser.
-func records(t testing.TB, path string) []dns.RR {
-	t.Helper()
+func records(tb testing.TB, path string) []dns.RR {
+	tb.Helper()
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
 		return nil
 	}
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	parser := dns.NewZoneParser(strings.NewReader(string(text)), zone+".", path)
 	parser.SetIncludeAllowed(true)
 	var all []dns.RR
 	for record, ok := parser.Next(); ok; record, ok = parser.Next() {
 		all = append(all, record)
 	}
-	require.NoError(t, parser.Err())
+	require.NoError(tb, parser.Err())
 	return all
 }
 
-func serial(t testing.TB, path string) uint32 {
-	t.Helper()
-	for _, record := range records(t, path) {
+func serial(tb testing.TB, path string) uint32 {
+	tb.Helper()
+	for _, record := range records(tb, path) {
 		if soa, ok := record.(*dns.SOA); ok {
 			return soa.Serial
 		}
@@ -63,8 +63,8 @@ func serial(t testing.TB, path string) uint32 {
 }
 
 // data is what the suites compare.
-func data(t testing.TB, record dns.RR) string {
-	t.Helper()
+func data(tb testing.TB, record dns.RR) string {
+	tb.Helper()
 	switch record := record.(type) {
 	case *dns.CNAME:
 		return strings.TrimSuffix(record.Target, ".")
@@ -76,7 +76,7 @@ func data(t testing.TB, record dns.RR) string {
 		// On the wire there are no escapes.
 		wire := make([]byte, dns.MaxMsgSize)
 		end, err := dns.PackRR(record, wire, 0, nil, false)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		text, rest := "", wire[end-int(record.Hdr.Rdlength):end]
 		for len(rest) > 0 {
 			size := int(rest[0])
@@ -88,37 +88,37 @@ func data(t testing.TB, record dns.RR) string {
 	}
 }
 
-func lookup(t testing.TB, path, name, recordType string) []string {
-	t.Helper()
+func lookup(tb testing.TB, path, name, recordType string) []string {
+	tb.Helper()
 	var found []string
-	for _, record := range records(t, path) {
+	for _, record := range records(tb, path) {
 		header := record.Header()
 		if strings.EqualFold(header.Name, name+".") && dns.TypeToString[header.Rrtype] == recordType {
-			found = append(found, data(t, record))
+			found = append(found, data(tb, record))
 		}
 	}
 	slices.Sort(found)
 	return found
 }
 
-func appendText(t testing.TB, path, text string) {
-	t.Helper()
+func appendText(tb testing.TB, path, text string) {
+	tb.Helper()
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	_, err = file.WriteString(text)
-	require.NoError(t, err)
-	require.NoError(t, file.Close())
+	require.NoError(tb, err)
+	require.NoError(tb, file.Close())
 }
 
-func world(t testing.TB) tenanttest.RecordsWorld {
-	t.Helper()
-	path := newPath(t)
-	ensureFile := func(t testing.TB) {
-		t.Helper()
-		if serial(t, path) == 0 {
-			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+func world(tb testing.TB) tenanttest.RecordsWorld {
+	tb.Helper()
+	path := newPath(tb)
+	ensureFile := func(tb testing.TB) {
+		tb.Helper()
+		if serial(tb, path) == 0 {
+			require.NoError(tb, os.MkdirAll(filepath.Dir(path), 0o700))
 			require.NoError(
-				t,
+				tb,
 				os.WriteFile(
 					path,
 					[]byte("@ 60 IN SOA ns.app.example. me.app.example. 1 2 3 4 5\n@ 60 NS ns\n"),
@@ -131,33 +131,33 @@ func world(t testing.TB) tenanttest.RecordsWorld {
 		Open: func(ring *tenant.Keyring) tenant.Records {
 			return zonefile.New(zonefile.Config{Path: path, Zone: zone, Keyring: ring, Now: fixedNow})
 		},
-		Add: func(t testing.TB, name, recordType, data string) {
-			t.Helper()
-			ensureFile(t)
+		Add: func(tb testing.TB, name, recordType, data string) {
+			tb.Helper()
+			ensureFile(tb)
 			if recordType == "TXT" || recordType == "CNAME" {
 				data = map[string]string{"TXT": `"` + data + `"`, "CNAME": data + "."}[recordType]
 			}
-			appendText(t, path, fmt.Sprintf("%s. 300 IN %s %s\n", name, recordType, data))
+			appendText(tb, path, fmt.Sprintf("%s. 300 IN %s %s\n", name, recordType, data))
 		},
-		Replace: func(t testing.TB, name, recordType, data string) {
-			t.Helper()
+		Replace: func(tb testing.TB, name, recordType, data string) {
+			tb.Helper()
 			text, err := os.ReadFile(path)
-			require.NoError(t, err)
+			require.NoError(tb, err)
 			kept := slices.DeleteFunc(strings.SplitAfter(string(text), "\n"), func(line string) bool {
 				return strings.HasPrefix(line, name+".") && strings.Contains(line, "\t"+recordType+"\t")
 			})
 			if data != "" {
 				kept = append(kept, fmt.Sprintf("%s. 300 IN %s %s.\n", name, recordType, data))
 			}
-			require.NoError(t, os.WriteFile(path, []byte(strings.Join(kept, "")), 0o644))
+			require.NoError(tb, os.WriteFile(path, []byte(strings.Join(kept, "")), 0o644))
 		},
-		Lookup: func(t testing.TB, name, recordType string) []string {
-			t.Helper()
-			return lookup(t, path, name, recordType)
+		Lookup: func(tb testing.TB, name, recordType string) []string {
+			tb.Helper()
+			return lookup(tb, path, name, recordType)
 		},
-		Serial: func(t testing.TB) uint32 {
-			t.Helper()
-			return serial(t, path)
+		Serial: func(tb testing.TB) uint32 {
+			tb.Helper()
+			return serial(tb, path)
 		},
 	}
 }
@@ -179,26 +179,26 @@ func cname(id tenant.ID) tenant.Record {
 	}
 }
 
-func ensure(t testing.TB, z *zonefile.Zone, id tenant.ID) {
-	t.Helper()
-	require.NoError(t, z.Ensure(t.Context(), id, cname(id), tenant.NoJournal{}))
+func ensure(tb testing.TB, z *zonefile.Zone, id tenant.ID) {
+	tb.Helper()
+	require.NoError(tb, z.Ensure(tb.Context(), id, cname(id), tenant.NoJournal{}))
 }
 
-func remove(t testing.TB, z *zonefile.Zone, id tenant.ID) {
-	t.Helper()
-	require.NoError(t, z.Delete(t.Context(), id, cname(id).Name, "CNAME", tenant.NoJournal{}))
+func remove(tb testing.TB, z *zonefile.Zone, id tenant.ID) {
+	tb.Helper()
+	require.NoError(tb, z.Delete(tb.Context(), id, cname(id).Name, "CNAME", tenant.NoJournal{}))
 }
 
-func write(t testing.TB, path, text string) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+func write(tb testing.TB, path, text string) {
+	tb.Helper()
+	require.NoError(tb, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(tb, os.WriteFile(path, []byte(text), 0o644))
 }
 
-func read(t testing.TB, path string) string {
-	t.Helper()
+func read(tb testing.TB, path string) string {
+	tb.Helper()
 	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return string(text)
 }
 
@@ -213,7 +213,7 @@ func TestNewFile(t *testing.T) {
 	require.NoDirExists(t, filepath.Dir(path))
 
 	ensure(t, z, "acme")
-	require.Equal(t, uint32(fixedNow().Unix()), serial(t, path))
+	require.Equal(t, fixedNow().Unix(), int64(serial(t, path)))
 	require.Equal(t, []string{"127.0.0.1"}, lookup(t, path, "edge."+zone, "A"))
 	require.Equal(t, []string{"127.0.0.1"}, lookup(t, path, "ns."+zone, "A"))
 	require.Len(t, lookup(t, path, zone, "NS"), 1)
@@ -330,10 +330,10 @@ func TestLeaning(t *testing.T) {
 }
 
 // foreignOf is all records but the SOA and ours.
-func foreignOf(t testing.TB, path string) []string {
-	t.Helper()
+func foreignOf(tb testing.TB, path string) []string {
+	tb.Helper()
 	var found []string
-	for _, record := range records(t, path) {
+	for _, record := range records(tb, path) {
 		_, isSOA := record.(*dns.SOA)
 		text := record.String()
 		if !isSOA && !strings.Contains(text, "tenantry1:") && !strings.Contains(text, `"ours"`) {
@@ -450,12 +450,14 @@ func TestSerial(t *testing.T) {
 }
 
 // serialOf is serial for SOAs that lean on nothing but their own minimum for a TTL.
-func serialOf(t testing.TB, text string) uint32 {
-	t.Helper()
+func serialOf(tb testing.TB, text string) uint32 {
+	tb.Helper()
 	parser := dns.NewZoneParser(strings.NewReader("$TTL 60\n"+text), zone+".", "")
 	record, ok := parser.Next()
-	require.True(t, ok, parser.Err())
-	return record.(*dns.SOA).Serial
+	require.True(tb, ok, parser.Err())
+	soa, ok := record.(*dns.SOA)
+	require.True(tb, ok)
+	return soa.Serial
 }
 
 // TestDelegated: below a name that is delegated or redirected nobody would ever see our record.
@@ -553,6 +555,7 @@ func TestProcesses(t *testing.T) {
 	t.Parallel()
 	path, running := newPath(t), []*exec.Cmd{}
 	for n := range 4 {
+		//nolint:gosec // this test's own program
 		command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestProcess$")
 		command.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d", processVariable, path, n))
 		require.NoError(t, command.Start())
@@ -566,8 +569,8 @@ func TestProcesses(t *testing.T) {
 	require.Len(t, found, 40)
 	require.Equal(
 		t,
-		uint32(fixedNow().Unix())+4*10*3-1,
-		serial(t, path),
+		fixedNow().Unix()+4*10*3-1,
+		int64(serial(t, path)),
 		"one step a change, the first one made the file",
 	)
 }

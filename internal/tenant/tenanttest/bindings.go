@@ -56,25 +56,25 @@ func Bindings(t *testing.T, fresh func(t testing.TB) BindingsWorld) {
 	})
 }
 
-func (w BindingsWorld) ours(t testing.TB) Edge {
-	t.Helper()
-	return w.Open(Keyring(t))
+func (w BindingsWorld) ours(tb testing.TB) Edge {
+	tb.Helper()
+	return w.Open(Keyring(tb))
 }
 
-func (w BindingsWorld) bind(t testing.TB, hostname string, id tenant.ID) tenant.Binding {
-	t.Helper()
-	bound, err := w.ours(t).EnsureBinding(t.Context(),
+func (w BindingsWorld) bind(tb testing.TB, hostname string, id tenant.ID) tenant.Binding {
+	tb.Helper()
+	bound, err := w.ours(tb).EnsureBinding(tb.Context(),
 		tenant.Binding{Hostname: hostname, Tenant: id, Upstream: "app:80"}, tenant.NoJournal{})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return bound
 }
 
 // requireSame runs work and requires that it changed no row.
-func (w BindingsWorld) requireSame(t testing.TB, work func()) {
-	t.Helper()
-	before := w.Rows(t)
+func (w BindingsWorld) requireSame(tb testing.TB, work func()) {
+	tb.Helper()
+	before := w.Rows(tb)
 	work()
-	require.Equal(t, before, w.Rows(t))
+	require.Equal(tb, before, w.Rows(tb))
 }
 
 func bindingsLife(t *testing.T, w BindingsWorld) {

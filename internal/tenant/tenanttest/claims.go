@@ -61,42 +61,42 @@ func Claims(t *testing.T, fresh func(t testing.TB) ClaimsWorld) {
 	})
 }
 
-func (w ClaimsWorld) ours(t testing.TB) tenant.Claims {
-	t.Helper()
-	return w.Open(Keyring(t))
+func (w ClaimsWorld) ours(tb testing.TB) tenant.Claims {
+	tb.Helper()
+	return w.Open(Keyring(tb))
 }
 
-func (w ClaimsWorld) request(t testing.TB, id tenant.ID) tenant.Claim {
-	t.Helper()
-	claim, err := w.ours(t).Request(t.Context(), id, claimedHostname, claimedAt(), tenant.NoJournal{})
-	require.NoError(t, err)
+func (w ClaimsWorld) request(tb testing.TB, id tenant.ID) tenant.Claim {
+	tb.Helper()
+	claim, err := w.ours(tb).Request(tb.Context(), id, claimedHostname, claimedAt(), tenant.NoJournal{})
+	require.NoError(tb, err)
 	return claim
 }
 
-func (w ClaimsWorld) settle(t testing.TB, id tenant.ID, state tenant.ClaimState) tenant.Claim {
-	t.Helper()
-	claim, err := w.ours(t).Settle(t.Context(), id, claimedHostname, state, claimedAt().Add(time.Hour))
-	require.NoError(t, err)
+func (w ClaimsWorld) settle(tb testing.TB, id tenant.ID, state tenant.ClaimState) tenant.Claim {
+	tb.Helper()
+	claim, err := w.ours(tb).Settle(tb.Context(), id, claimedHostname, state, claimedAt().Add(time.Hour))
+	require.NoError(tb, err)
 	return claim
 }
 
-func (w ClaimsWorld) giveUp(t testing.TB, id tenant.ID) {
-	t.Helper()
-	require.NoError(t, w.ours(t).GiveUp(t.Context(), id, claimedHostname, tenant.NoJournal{}))
+func (w ClaimsWorld) giveUp(tb testing.TB, id tenant.ID) {
+	tb.Helper()
+	require.NoError(tb, w.ours(tb).GiveUp(tb.Context(), id, claimedHostname, tenant.NoJournal{}))
 }
 
 // requireSame runs work and requires that it changed no row.
-func (w ClaimsWorld) requireSame(t testing.TB, work func()) {
-	t.Helper()
-	before := w.Rows(t)
+func (w ClaimsWorld) requireSame(tb testing.TB, work func()) {
+	tb.Helper()
+	before := w.Rows(tb)
 	work()
-	require.Equal(t, before, w.Rows(t))
+	require.Equal(tb, before, w.Rows(tb))
 }
 
-func requireTaken(t testing.TB, err error) {
-	t.Helper()
-	require.True(t, tenant.HasCode(err, tenant.CodeHostnameTaken), "%v", err)
-	require.ErrorContains(t, err, claimedHostname)
+func requireTaken(tb testing.TB, err error) {
+	tb.Helper()
+	require.True(tb, tenant.HasCode(err, tenant.CodeHostnameTaken), "%v", err)
+	require.ErrorContains(tb, err, claimedHostname)
 }
 
 func claimsLife(t *testing.T, w ClaimsWorld) {

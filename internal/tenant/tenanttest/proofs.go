@@ -61,9 +61,9 @@ func Proofs(t *testing.T, fresh func(t testing.TB) ProofsWorld) {
 	})
 }
 
-func requireProof(t testing.TB, proofs tenant.Proofs, claim tenant.Claim, want bool) {
-	t.Helper()
-	seen, err := proofs.Look(t.Context(), claim)
-	require.NoError(t, err)
-	require.Equal(t, want, seen)
+func requireProof(tb testing.TB, proofs tenant.Proofs, claim tenant.Claim, want bool) {
+	tb.Helper()
+	seen, err := proofs.Look(tb.Context(), claim)
+	require.NoError(tb, err)
+	require.Equal(tb, want, seen)
 }

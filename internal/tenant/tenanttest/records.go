@@ -63,36 +63,36 @@ func Records(t *testing.T, fresh func(t testing.TB) RecordsWorld) {
 	})
 }
 
-func (w RecordsWorld) ours(t testing.TB) tenant.Records {
-	t.Helper()
-	return w.Open(Keyring(t))
+func (w RecordsWorld) ours(tb testing.TB) tenant.Records {
+	tb.Helper()
+	return w.Open(Keyring(tb))
 }
 
-func (w RecordsWorld) name(t testing.TB, id tenant.ID) string {
-	t.Helper()
-	return tenant.DefaultHostname(id, w.ours(t).Zone())
+func (w RecordsWorld) name(tb testing.TB, id tenant.ID) string {
+	tb.Helper()
+	return tenant.DefaultHostname(id, w.ours(tb).Zone())
 }
 
 // cname is the record that most of the suite uses.
-func (w RecordsWorld) cname(t testing.TB, id tenant.ID) tenant.Record {
-	t.Helper()
+func (w RecordsWorld) cname(tb testing.TB, id tenant.ID) tenant.Record {
+	tb.Helper()
 	return tenant.Record{
 		Name: w.name(
-			t,
+			tb,
 			id,
 		),
 		Type:   "CNAME",
-		Values: []string{"edge." + w.ours(t).Zone()},
+		Values: []string{"edge." + w.ours(tb).Zone()},
 		TTL:    5 * time.Minute,
 	}
 }
 
 // requireSame runs work and requires that it changed nothing in the zone.
-func (w RecordsWorld) requireSame(t testing.TB, work func()) {
-	t.Helper()
-	before := w.Serial(t)
+func (w RecordsWorld) requireSame(tb testing.TB, work func()) {
+	tb.Helper()
+	before := w.Serial(tb)
 	work()
-	require.Equal(t, before, w.Serial(t), "the serial moved")
+	require.Equal(tb, before, w.Serial(tb), "the serial moved")
 }
 
 func recordsLife(t *testing.T, w RecordsWorld) {
@@ -195,13 +195,13 @@ func recordsForeign(t *testing.T, w RecordsWorld) {
 }
 
 // requireForeign requires a terminal failure that names the object in the way.
-func requireForeign(t testing.TB, err error, name string) {
-	t.Helper()
-	require.Error(t, err)
-	require.True(t, tenant.HasCode(err, tenant.CodeForeign), "%v", err)
-	require.ErrorIs(t, err, tenant.ErrForeign)
-	require.Equal(t, tenant.Terminal, tenant.FailureOf(err).Class)
-	require.ErrorContains(t, err, name)
+func requireForeign(tb testing.TB, err error, name string) {
+	tb.Helper()
+	require.Error(tb, err)
+	require.True(tb, tenant.HasCode(err, tenant.CodeForeign), "%v", err)
+	require.ErrorIs(tb, err, tenant.ErrForeign)
+	require.Equal(tb, tenant.Terminal, tenant.FailureOf(err).Class)
+	require.ErrorContains(tb, err, name)
 }
 
 // recordsNeighbours: what another installation, or another tenant, has made is foreign, and so is a copied mark.
@@ -489,12 +489,12 @@ func recordsListing(t *testing.T, w RecordsWorld) {
 }
 
 // forgetfulKeyring is a keyring of Installation without the key of Keyring.
-func forgetfulKeyring(t testing.TB) *tenant.Keyring {
-	t.Helper()
+func forgetfulKeyring(tb testing.TB) *tenant.Keyring {
+	tb.Helper()
 	ring, err := tenant.NewKeyring(Installation, []tenant.Key{
 		{ID: "k9", Secret: bytes.Repeat([]byte{9}, tenant.MinKeyLen)},
 	})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return ring
 }
 
