@@ -245,6 +245,27 @@ func TestAccWaitIsSettledByMail(t *testing.T) {
 	s.requireOnline("northwind")
 }
 
+// TestAccResendGoesToWhoeverAdministersNow: the invitation in the mail is theirs.
+func TestAccResendGoesToWhoeverAdministersNow(t *testing.T) {
+	t.Parallel()
+	s := newStarter(t)
+	require.Equal(t, exitFailed, s.run("mail", "--resend", "acme").code, "there is none yet")
+	s.ok("apply")
+	id := s.status()["acme"].Mail.MessageID
+	s.edit("tenants/acme.tfvars", "wanda@acme.example", "walter@acme.example")
+	require.Contains(
+		t,
+		s.ok("apply").stdout,
+		"walter@acme.example is the administrator now and has not been invited",
+	)
+	require.Contains(t, s.ok("mail", "--resend", "acme").stdout, "walter@acme.example")
+	s.requireOnline("acme")
+	mail := s.status()["acme"].Mail
+	require.Equal(t, "walter@acme.example", mail.To)
+	require.Equal(t, id, mail.MessageID)
+	require.NotContains(t, s.read(".tenant/mail/acme.welcome.eml"), "wanda@acme.example")
+}
+
 // TestAccByHand: the same project with the installed provider and Terraform alone; tenantctl then announces without a change.
 func TestAccByHand(t *testing.T) {
 	t.Parallel()
@@ -261,7 +282,8 @@ func TestAccByHand(t *testing.T) {
 		require.Zero(t, done.code, done.all())
 	}
 	require.Empty(t, s.mails(), "an apply by hand tells nobody")
-	require.Empty(t, s.status())
+	require.Equal(t, exitFailed, s.run("status").code, "nothing was applied by tenantctl")
+	require.NoFileExists(t, s.path(".tenant/catalog.db"), "looking makes nothing")
 
 	done := s.ok("apply")
 	require.Contains(t, done.stdout, "1 without changes")

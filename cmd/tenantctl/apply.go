@@ -27,8 +27,13 @@ func newApply(o *options) *cobra.Command {
 			if attempts < 1 {
 				return usageError{fmt.Errorf("--attempts is %d; at least 1 is needed", attempts)}
 			}
+			sender, err := mailSender(mailFrom)
+			if err != nil {
+				return err
+			}
 			return o.withFleet(cmd.Context(), func(c *driver.Config) {
-				c.DomainWait, c.AllowDestroy, c.Retry.Attempts, c.From = domainWait, allowDestroy, attempts, mailFrom
+				sender(c)
+				c.DomainWait, c.AllowDestroy, c.Retry.Attempts = domainWait, allowDestroy, attempts
 			}, func(ctx context.Context, f *fleet) error {
 				return o.apply(ctx, f, args)
 			})
@@ -39,7 +44,7 @@ func newApply(o *options) *cobra.Command {
 	cmd.Flags().BoolVar(&allowDestroy, "allow-destroy", false, "let a plan delete or replace something")
 	cmd.Flags().IntVar(&attempts, "attempts", driver.DefaultRetry().Attempts,
 		"how often a failure that time may mend is tried")
-	cmd.Flags().StringVar(&mailFrom, "mail-from", "", "the mail's sender (default onboarding@ZONE)")
+	mailFromFlag(cmd, &mailFrom)
 	return cmd
 }
 

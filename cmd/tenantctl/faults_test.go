@@ -52,7 +52,7 @@ func TestAccWrongInputOfOneTenant(t *testing.T) {
 		"other tenant_id": {func(s *scratch) {
 			s.write("tenants/acme.tfvars", s.read("tenants/acme.tfvars")+"tenant_id = \"evil\"\n")
 		}, "tenant_id_changed"},
-		"no such administrator": {func(s *scratch) { s.edit("tenants/acme.tfvars", "administrator", "administrators") }, "terraform_failed"},
+		"an unknown variable": {func(s *scratch) { s.edit("tenants/acme.tfvars", "administrator", "administrators") }, "invalid_config"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

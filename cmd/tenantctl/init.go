@@ -112,7 +112,8 @@ func (o *options) makeKey() error {
 	}
 	fmt.Fprintf(
 		o.out,
-		"\nKeep a copy of %s in a safe place: it proves which objects are yours.\n",
+		"\nKeep a copy of %s in a safe place: it proves which objects are yours.\n"+
+			"Next: look at main.tf and tenants/, then run tenantctl plan and tenantctl apply.\n",
 		filepath.Join(folder, "key"),
 	)
 	return nil

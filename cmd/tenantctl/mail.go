@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/mail"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 
 func newMail(o *options) *cobra.Command {
 	var list, preview, resend bool
+	var mailFrom string
 	cmd := &cobra.Command{
 		Use:   "mail [TENANT_ID...]",
 		Short: "Deliver the welcome mails that are due; list, preview or resend them",
@@ -31,12 +33,13 @@ func newMail(o *options) *cobra.Command {
 					return o.previewMail(ctx, c, tenant.ID(args[0]))
 				})
 			}
-			return o.withFleet(
-				cmd.Context(),
-				func(*driver.Config) {},
-				func(ctx context.Context, f *fleet) error {
-					return o.deliver(ctx, f, args, resend)
-				},
+			sender, err := mailSender(mailFrom)
+			if err != nil {
+				return err
+			}
+			return o.withFleet(cmd.Context(), sender, func(ctx context.Context, f *fleet) error {
+				return o.deliver(ctx, f, args, resend)
+			},
 			)
 		},
 	}
@@ -45,8 +48,24 @@ func newMail(o *options) *cobra.Command {
 		BoolVar(&preview, "preview", false, "print the mail of one tenant, with a placeholder for the invitation, and send none")
 	cmd.Flags().
 		BoolVar(&resend, "resend", false, "send the mail of one tenant again, under the same Message-ID and with a fresh invitation")
+	mailFromFlag(cmd, &mailFrom)
 	cmd.MarkFlagsMutuallyExclusive("list", "preview", "resend")
 	return cmd
+}
+
+func mailFromFlag(cmd *cobra.Command, address *string) {
+	cmd.Flags().
+		StringVar(address, "mail-from", "", "the mail's sender, ADDRESS or \"Name <ADDRESS>\" (default onboarding@ZONE)")
+}
+
+// mailSender checks the sender's address before anything is done.
+func mailSender(address string) (func(*driver.Config), error) {
+	if address != "" {
+		if _, err := mail.ParseAddress(address); err != nil {
+			return nil, usageError{fmt.Errorf("--mail-from %q is no mail address: %w", address, err)}
+		}
+	}
+	return func(c *driver.Config) { c.From = address }, nil
 }
 
 func (o *options) listMails(ctx context.Context, c *catalog.Catalog) error {
@@ -55,8 +74,8 @@ func (o *options) listMails(ctx context.Context, c *catalog.Catalog) error {
 		return err
 	}
 	rows := []mailStatus{}
-	for _, mail := range mails {
-		rows = append(rows, mailOf(mail))
+	for _, queued := range mails {
+		rows = append(rows, mailOf(queued))
 	}
 	return o.show(rows, func() {
 		w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', 0)
@@ -96,6 +115,9 @@ func (o *options) deliver(ctx context.Context, f *fleet, ids []string, resend bo
 		return err
 	}
 	if resend {
+		if _, err := knownTenant(ctx, f.Catalog, tenants[0].ID); err != nil {
+			return err
+		}
 		if err := f.Resend(ctx, tenants[0]); err != nil {
 			return err
 		}

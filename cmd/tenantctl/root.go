@@ -26,10 +26,21 @@ type options struct {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	//nolint:contextcheck // cobra hands each verb its context
 	root := newRoot(&options{out: stdout, err: stderr})
+	started := false
+	for _, verb := range root.Commands() {
+		work := verb.RunE
+		verb.RunE = func(cmd *cobra.Command, args []string) error {
+			started = true
+			return work(cmd, args)
+		}
+	}
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if err != nil && !started {
+		err = usageError{err} // cobra did not get to the verb
+	}
 	if _, said := errors.AsType[exitError](err); err != nil && !said {
 		explain(stderr, err)
 	}
@@ -56,7 +67,6 @@ func newRoot(o *options) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flags := root.PersistentFlags()
 	flags.StringVar(&o.chdir, "chdir", ".", "the folder of the root module")
 	flags.StringVar(
@@ -77,23 +87,7 @@ func newRoot(o *options) *cobra.Command {
 	root.AddCommand(
 		newInit(o), newPlan(o), newApply(o), newStatus(o), newHistory(o), newMail(o),
 	)
-	for _, verb := range root.Commands() {
-		verb.Args = usageArgs(verb.Args)
-	}
 	return root
-}
-
-// usageArgs gives wrong arguments their exit code.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if check == nil {
-			return nil
-		}
-		if err := check(cmd, args); err != nil {
-			return usageError{err}
-		}
-		return nil
-	}
 }
 
 // version is the module's, or the commit's where the program was built from a checkout.

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -42,6 +45,14 @@ func newHistory(o *options) *cobra.Command {
 }
 
 func (o *options) withCatalog(ctx context.Context, verb func(context.Context, *catalog.Catalog) error) error {
+	if _, err := os.Stat(o.catalogPath()); errors.Is(err, fs.ErrNotExist) {
+		return &tenant.Failure{
+			Code:   tenant.CodeInvalidConfig,
+			Doing:  "opening the catalog " + o.catalogPath(),
+			Err:    errors.New("it does not exist: nothing was applied here yet"),
+			Remedy: "Go to the folder of the root module or name it with --chdir; `tenantctl apply` makes the catalog.",
+		}
+	}
 	opened, err := o.openCatalog(ctx)
 	if err != nil {
 		return err
@@ -167,13 +178,42 @@ func (o *options) statusNotes(row tenantStatus) {
 			advice(f.Message, f.Remedy, f.Code, f.Class))
 	}
 	if row.WaitingFor != "" && row.WaitUntil != nil {
-		fmt.Fprintf(o.out, "\n%s waits for the proof of %s until %s\n",
-			row.TenantID, row.WaitingFor, row.WaitUntil.Format(time.RFC3339))
+		fmt.Fprintf(o.out, "\n%s waits for the proof of %s until %s; `tenantctl apply %s` looks for it\n",
+			row.TenantID, row.WaitingFor, row.WaitUntil.Format(time.RFC3339), row.TenantID)
+	}
+	if mail := row.Mail; mail != nil && mail.Detail != "" && mail.Sent == nil {
+		fmt.Fprintf(
+			o.out,
+			"\n%s: the %s mail to %s is not delivered: %s\n",
+			row.TenantID,
+			mail.Kind,
+			mail.To,
+			mail.Detail,
+		)
+		if mail.NextAttempt != nil {
+			fmt.Fprintf(
+				o.out,
+				"    → `tenantctl mail` tries again from %s on\n",
+				mail.NextAttempt.Format(time.RFC3339),
+			)
+		}
 	}
 	for _, record := range requiredRecords(row) {
 		fmt.Fprintf(o.out, "\n%s: the customer still has to publish (%s):\n    %s  %s  %s\n",
 			row.TenantID, record.Purpose, record.Name, record.Type, record.Value)
 	}
+}
+
+// takeOutputs fills in what the tenant's file leaves to defaults of the root module.
+func (s *tenantStatus) takeOutputs() {
+	var output struct {
+		DisplayName string `json:"display_name"`
+		Plan        string `json:"plan"`
+	}
+	if json.Unmarshal(s.Outputs, &output) != nil {
+		return
+	}
+	s.DisplayName, s.Plan = cmp.Or(s.DisplayName, output.DisplayName), cmp.Or(s.Plan, output.Plan)
 }
 
 type requiredRecord struct {
@@ -232,6 +272,7 @@ func statusOf(row catalog.Tenant) tenantStatus {
 		Objects:       map[string]string{},
 		Steps:         []stepStatus{},
 	}
+	out.takeOutputs()
 	for _, c := range row.Conditions {
 		out.Steps = append(out.Steps, stepStatus{c.Step, c.Status, c.Reason, c.Message, c.Since})
 	}

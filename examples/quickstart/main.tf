@@ -31,7 +31,9 @@ module "tenant" {
   seats           = var.seats
   administrator   = var.administrator
   custom_hostname = var.custom_hostname
-  roles           = keys(local.roles)
+
+  deletion_protection = var.deletion_protection
+  roles               = keys(local.roles)
 
   migrations_path   = "migrations"
   seed              = local.seed

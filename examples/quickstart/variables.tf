@@ -40,6 +40,12 @@ variable "custom_hostname" {
   default     = null
 }
 
+variable "deletion_protection" {
+  description = "Whether the customer's database refuses to be destroyed. False, applied, comes before a destroy that is meant."
+  type        = bool
+  default     = true
+}
+
 variable "base_currency" {
   description = "The currency of the books, as an ISO 4217 code."
   type        = string

@@ -67,7 +67,7 @@ func testAbsent(t *testing.T, s *system) {
 	_, err = o.Pivot(ctx, o.epoch, o.id, catalog.PivotRequest{Generation: 1})
 	require.ErrorIs(t, err, tenant.ErrAbsent)
 	require.ErrorIs(t, o.Journal(o.epoch, o.id).Intent(ctx, tenant.Object{Name: "x"}), tenant.ErrAbsent)
-	require.ErrorIs(t, o.ResendMail(ctx, o.id, "welcome"), tenant.ErrAbsent)
+	requireCode(t, tenant.CodeInvalidConfig, o.ResendMail(ctx, o.id, catalog.NewMail{Kind: "welcome"}))
 	require.Nil(t, o.claim())
 	all, err := o.List(ctx)
 	require.NoError(t, err)

@@ -41,7 +41,10 @@ const (
  uncertain = CASE WHEN $7 = 1 THEN 1 ELSE uncertain END` + ofMail + ` AND claim = $4 AND sent_ms = 0`
 	reclaimMails = `UPDATE mails SET next_attempt_ms = $2
  WHERE tenant_id = $1 AND claim <> '' AND sent_ms = 0 AND next_attempt_ms > $2`
-	resendMail = `UPDATE mails SET claim = '', sent_ms = 0, next_attempt_ms = $4, detail = ''` + ofMail
+	resendMail = `UPDATE mails SET claim = '', sent_ms = 0, next_attempt_ms = $4, detail = '',
+ recipient = CASE WHEN $5 = '' THEN recipient ELSE $5 END,
+ recipient_name = CASE WHEN $5 = '' THEN recipient_name ELSE $6 END,
+ claims = COALESCE((SELECT t.outputs FROM tenants t WHERE t.tenant_id = $1), claims)` + ofMail
 )
 
 func (t *txn) queue(ctx context.Context, r row, mail NewMail) error {
@@ -274,30 +277,37 @@ func (t *txn) mails(ctx context.Context, id string) ([]Mail, error) {
 	return mails, err
 }
 
-// ResendMail makes the mail of the current onboarding due now, sent or not, under the same Message-ID.
-// tenant.ErrAbsent if there is none; tenant.CodeBusy while somebody is delivering it.
-func (c *Catalog) ResendMail(ctx context.Context, id tenant.ID, kind string) error {
-	doing := fmt.Sprintf("sending the %s mail of tenant %s again", kind, id)
+// ResendMail makes the mail of the current onboarding due now, sent or not, under the same Message-ID, with what the last apply
+// recorded. It goes to the recipient that again names, who may be another one by now; "" keeps the old one. tenant.CodeInvalidConfig
+// if there is none yet; tenant.CodeBusy while somebody is delivering it.
+func (c *Catalog) ResendMail(ctx context.Context, id tenant.ID, again NewMail) error {
+	doing := fmt.Sprintf("sending the %s mail of tenant %s again", again.Kind, id)
 	return c.store.write(ctx, doing, func(ctx context.Context, t *txn) error {
 		mails, err := t.mails(ctx, string(id))
 		if err != nil {
 			return err
 		}
 		for _, mail := range mails {
-			if mail.Kind == kind && mail.State != MailObsolete {
-				return t.resend(ctx, doing, mail)
+			if mail.Kind == again.Kind && mail.State != MailObsolete {
+				return t.resend(ctx, doing, mail, again)
 			}
 		}
-		return tenant.ErrAbsent
+		return &tenant.Failure{
+			Code:   tenant.CodeInvalidConfig,
+			Doing:  doing,
+			Err:    errors.New("there is none yet: it is written when the tenant goes Online"),
+			Remedy: "See with `tenantctl status` what the tenant waits for; `tenantctl apply` sends its mail then.",
+		}
 	})
 }
 
-func (t *txn) resend(ctx context.Context, doing string, mail Mail) error {
+func (t *txn) resend(ctx context.Context, doing string, mail Mail, again NewMail) error {
 	if mail.State == MailClaimed {
 		return tenant.Fail(tenant.CodeBusy, doing, fmt.Errorf("it is being sent until %s at the latest",
 			mail.NextAttempt.Format(time.RFC3339)))
 	}
-	_, err := t.exec(ctx, resendMail, string(mail.Tenant), mail.Kind, mail.Onboarding, t.now)
+	_, err := t.exec(ctx, resendMail, string(mail.Tenant), mail.Kind, mail.Onboarding, t.now,
+		again.To, again.ToName)
 	if err != nil {
 		return err
 	}

@@ -126,10 +126,14 @@ func testMailTriedAgain(t *testing.T, s *system) {
 func testMailResend(t *testing.T, s *system) {
 	o := s.online(t, "acme")
 	mail := o.claim()
-	requireCode(t, tenant.CodeBusy, o.ResendMail(t.Context(), o.id, "welcome"))
+	requireCode(t, tenant.CodeBusy, o.ResendMail(t.Context(), o.id, catalog.NewMail{Kind: "welcome"}))
 	require.NoError(t, o.MailSent(t.Context(), *mail))
-	require.ErrorIs(t, o.ResendMail(t.Context(), o.id, "invoice"), tenant.ErrAbsent)
-	require.NoError(t, o.ResendMail(t.Context(), o.id, "welcome"))
+	requireCode(
+		t,
+		tenant.CodeInvalidConfig,
+		o.ResendMail(t.Context(), o.id, catalog.NewMail{Kind: "invoice"}),
+	)
+	require.NoError(t, o.ResendMail(t.Context(), o.id, catalog.NewMail{Kind: "welcome"}))
 	require.Equal(t, catalog.MailDue, o.mail().State)
 	again := o.claim()
 	require.NotNil(t, again)
@@ -138,7 +142,7 @@ func testMailResend(t *testing.T, s *system) {
 		t,
 		o.MailFailed(t.Context(), *again, &catalog.Failure{Message: "x"}, s.now().Add(time.Hour)),
 	)
-	require.NoError(t, o.ResendMail(t.Context(), o.id, "welcome"))
+	require.NoError(t, o.ResendMail(t.Context(), o.id, catalog.NewMail{Kind: "welcome"}))
 	again = o.claim()
 	require.NotNil(t, again, "it need not wait for its time")
 	require.NoError(t, o.MailSent(t.Context(), *again))

@@ -20,8 +20,11 @@ func (d *Driver) announce(ctx context.Context, slot *worker, owned ownedTenant, 
 	}
 	if due.After(d.Now()) {
 		d.emit(Event{Tenant: owned.ID, Type: "waiting", Message: fmt.Sprintf(
-			"everything is ready; waiting for the proof of %s until %s, then Online on %s",
-			output.Waits(), due.UTC().Format(time.RFC3339), output.DefaultHostname)})
+			"everything is ready; waiting for the proof of %s until %s, then Online on %s: apply again to look for it",
+			output.Waits(),
+			due.UTC().Format(time.RFC3339),
+			output.DefaultHostname,
+		)})
 		return output.Waits(), nil
 	}
 	backends, err := d.backends(ctx, slot, owned.TenantFile)
@@ -62,6 +65,12 @@ func (d *Driver) pivot(
 		return err
 	}
 	tenant.Failpoint(ctx, "pivot.after")
+	if mail := owned.row.Mail; mail != nil && mail.State == catalog.MailSent &&
+		mail.To != output.Administrator.Email {
+		d.emit(Event{Tenant: owned.ID, Type: "notice", Message: fmt.Sprintf(
+			"%s is the administrator now and has not been invited; `tenantctl mail --resend %s` does it",
+			output.Administrator.Email, owned.ID)})
+	}
 	switch {
 	case pivoted:
 		message := "Online on " + output.Hostname

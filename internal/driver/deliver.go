@@ -125,7 +125,7 @@ func (d *Driver) compose(
 	if err != nil {
 		return welcome.Message{}, err
 	}
-	if data.Invitation, err = d.invite(ctx, slot, file); err != nil {
+	if data.Invitation, err = d.invite(ctx, slot, file, mail.To); err != nil {
 		return welcome.Message{}, err
 	}
 	message, err := welcome.Render(d.Templates, data)
@@ -145,7 +145,11 @@ func (d *Driver) sender(output Output) string {
 	return "onboarding@" + strings.TrimPrefix(output.DefaultHostname, string(output.TenantID)+".")
 }
 
-func (d *Driver) invite(ctx context.Context, slot *worker, file TenantFile) (tenant.Invitation, error) {
+// invite mints an invitation for the recipient, who must still be the administrator: it opens the tenant to whoever
+// holds it.
+func (d *Driver) invite(
+	ctx context.Context, slot *worker, file TenantFile, recipient string,
+) (tenant.Invitation, error) {
 	backends, err := d.backends(ctx, slot, file)
 	if err != nil {
 		return tenant.Invitation{}, err
@@ -153,6 +157,17 @@ func (d *Driver) invite(ctx context.Context, slot *worker, file TenantFile) (ten
 	inviter, ok := backends.Identities.(tenant.Inviter)
 	if !ok {
 		return tenant.Invitation{}, nil
+	}
+	identity, err := backends.Identities.Read(ctx, file.ID)
+	if err != nil {
+		return tenant.Invitation{}, err
+	}
+	if now := identity.Administrator.Email; now != recipient {
+		return tenant.Invitation{}, tenant.Fail(tenant.CodeConflict, "inviting "+recipient, fmt.Errorf(
+			"the administrator of tenant %s is %s now; the next apply that succeeds corrects the mail",
+			file.ID,
+			now,
+		))
 	}
 	return inviter.Invite(ctx, file.ID)
 }
@@ -190,9 +205,18 @@ func (d *Driver) finish(ctx context.Context, slot *worker, file TenantFile) erro
 	return errors.Join(err, lease.Release())
 }
 
-// Resend makes a tenant's mail due again, under the same Message-ID.
+// Resend makes a tenant's mail due again, under the same Message-ID, to whoever is the administrator now: the
+// invitation in it is theirs.
 func (d *Driver) Resend(ctx context.Context, file TenantFile) error {
-	return d.Catalog.ResendMail(ctx, file.ID, welcome.Kind)
+	row, err := d.Catalog.Get(ctx, file.ID)
+	if err != nil {
+		return err
+	}
+	again := catalog.NewMail{Kind: welcome.Kind}
+	if output, err := readOutput(file.ID, row.Outputs); err == nil {
+		again.To, again.ToName = output.Administrator.Email, output.Administrator.Name
+	}
+	return d.Catalog.ResendMail(ctx, file.ID, again)
 }
 
 // PreviewMail renders a tenant's mail from what the catalog recorded, with a placeholder for the invitation.

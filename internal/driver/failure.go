@@ -27,8 +27,10 @@ func (s *stream) failure(err error) error {
 			gravest = &found
 		}
 	}
-	if more := len(s.errors) - 1; more > 0 {
-		gravest.Err = fmt.Errorf("%w\n(and %d more)", gravest.Err, more)
+	for _, other := range s.errors {
+		if title := other.title(); title != gravest.Doing {
+			gravest.Err = errors.Join(gravest.Err, fmt.Errorf("also: %s (%s)", title, classify(other).Code))
+		}
 	}
 	return gravest
 }
@@ -40,12 +42,19 @@ func classify(reported diagnostic) tenant.Failure {
 		found.Class = found.Code.Info().Class
 		found.Remedy = found.Code.Info().Remedy
 	}
-	found.Doing = reported.Summary
-	if reported.Address != "" {
-		found.Doing = reported.Address + ": " + reported.Summary
+	found.Doing = reported.title()
+	if detail := reported.detail(); detail != "" {
+		found.Err = errors.New(detail)
 	}
-	found.Err = errors.New(reported.detail())
 	return found
+}
+
+// title is the diagnostic's first line for a person.
+func (d diagnostic) title() string {
+	if d.Address == "" {
+		return d.Summary
+	}
+	return d.Address + ": " + d.Summary
 }
 
 // terraformCode classifies an error of Terraform's own. Terraform gives its errors no codes: the summary, which is a

@@ -60,6 +60,11 @@ func (d *Driver) planOne(
 	for _, warning := range events.warnings {
 		d.emit(Event{Tenant: file.ID, Type: "warning", Message: warning.text()})
 	}
+	if err != nil && forPerson {
+		// Terraform's text is for people: it wraps its lines, so the code of a failure can't be read from it.
+		plan.Text, run.text = "", nil
+		_, err = slot.plan(ctx, run)
+	}
 	if err != nil {
 		return events.failure(err)
 	}

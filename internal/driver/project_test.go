@@ -57,8 +57,9 @@ func TestOpenProjectRefuses(t *testing.T) {
 func TestTenantsOneBadFileLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	p, err := project(t, goodRoot, map[string]string{
-		"acme.tfvars":       "plan = \"pro\"\napi_token = \"hunter2\"\nonce = \"hunter3\"\nundeclared = \"hunter4\"\n",
+		"acme.tfvars":       "plan = \"pro\"\napi_token = \"hunter2\"\nonce = \"hunter3\"\n",
 		"bad.tfvars":        "plan = ",
+		"typo.tfvars":       "plam = \"pro\"\n",
 		"json.tfvars.json":  `{"plan": "trial"}`,
 		"www.tfvars":        "",
 		"twice.tfvars":      "",
@@ -83,6 +84,7 @@ func TestTenantsOneBadFileLeavesTheOthers(t *testing.T) {
 		"json":  "",
 		"named": "",
 		"bad":   tenant.CodeInvalidConfig,
+		"typo":  tenant.CodeInvalidConfig,
 		"www":   tenant.CodeInvalidTenantID,
 		"twice": tenant.CodeInvalidConfig,
 		"other": tenant.CodeTenantIDChanged,
@@ -90,7 +92,7 @@ func TestTenantsOneBadFileLeavesTheOthers(t *testing.T) {
 	require.Equal(t, "pro", files[0].Text("plan"))
 	spec, err := files[0].Spec()
 	require.NoError(t, err)
-	require.JSONEq(t, `{"plan": "pro"}`, string(spec), "secret and undeclared values are not stored")
+	require.JSONEq(t, `{"plan": "pro"}`, string(spec), "secret values are not stored")
 }
 
 func TestTenantsNamedWithoutAFile(t *testing.T) {

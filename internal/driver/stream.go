@@ -142,10 +142,7 @@ func (s *stream) diagnostic(d *diagnostic) {
 
 // text is how a person reads the diagnostic: without the line for machines.
 func (d diagnostic) text() string {
-	text := d.Summary
-	if d.Address != "" {
-		text = d.Address + ": " + text
-	}
+	text := d.title()
 	if detail := d.detail(); detail != "" {
 		text += "\n" + detail
 	}

@@ -128,20 +128,27 @@ func (p *Project) values(id tenant.ID, path string) (map[string]json.RawMessage,
 		if diags.HasErrors() {
 			return nil, tenant.Fail(tenant.CodeInvalidConfig, doing, diags)
 		}
-		if declared, ok := p.variables[name]; !ok || declared.secret {
+		declared, ok := p.variables[name]
+		if !ok {
+			return nil, tenant.Fail(tenant.CodeInvalidConfig, doing, fmt.Errorf(
+				"%s sets %s, which the root module does not declare", filepath.Base(path), name))
+		}
+		if declared.secret {
 			continue
 		}
 		if values[name], err = ctyjson.Marshal(value, value.Type()); err != nil {
 			return nil, tenant.Fail(tenant.CodeInvalidConfig, doing, err)
 		}
 	}
-	if _, set := attributes["tenant_id"]; set {
-		var given string
-		if err := json.Unmarshal(values["tenant_id"], &given); err != nil || given != string(id) {
-			return nil, tenant.Fail(tenant.CodeTenantIDChanged, doing,
-				fmt.Errorf("the file sets another tenant_id than its own name says; remove tenant_id from %s",
-					filepath.Base(path)))
-		}
+	return values, sameTenant(doing, id, values["tenant_id"])
+}
+
+// sameTenant refuses a file that names another tenant than its own name does.
+func sameTenant(doing string, id tenant.ID, given json.RawMessage) error {
+	var name string
+	if given == nil || json.Unmarshal(given, &name) == nil && name == string(id) {
+		return nil
 	}
-	return values, nil
+	return tenant.Fail(tenant.CodeTenantIDChanged, doing,
+		fmt.Errorf("the file sets tenant_id to another name than its own, %s; remove tenant_id from it", id))
 }

@@ -85,11 +85,11 @@ func TestRenderSaysWhatWasRecorded(t *testing.T) {
 	for _, text := range []string{message.Text, message.HTML} {
 		for _, said := range []string{
 			"Ada Lovelace", "https://acme.app.example.com", link, "8 March 2026, 12:00 UTC", "pro", "1000000",
-			"accountant, reader", "accounts (50)", "fiscal_years (1)", "ada@example.com",
+			"accountant, reader", "ada@example.com",
 		} {
 			require.Contains(t, text, said)
 		}
-		for _, unsaid := range []string{"own address", "empty (0)", "<no value>", "<nil>", "map[", "shared"} {
+		for _, unsaid := range []string{"own address", "accounts", "fiscal_years", "<no value>", "<nil>", "map[", "shared"} {
 			require.NotContains(t, text, unsaid)
 		}
 	}

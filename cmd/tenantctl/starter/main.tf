@@ -57,6 +57,12 @@ variable "custom_hostname" {
   default     = null
 }
 
+variable "deletion_protection" {
+  description = "Whether the customer's database refuses to be destroyed. False, applied, comes before a destroy that is meant."
+  type        = bool
+  default     = true
+}
+
 module "tenant" {
   source = "./modules/tenant"
 
@@ -66,6 +72,8 @@ module "tenant" {
   seats           = var.seats
   administrator   = var.administrator
   custom_hostname = var.custom_hostname
+
+  deletion_protection = var.deletion_protection
 
   roles           = ["owner", "member"]
   migrations_path = "migrations"

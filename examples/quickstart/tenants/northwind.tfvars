@@ -10,7 +10,8 @@ administrator = {
 }
 
 # The customer proves that the name is theirs by publishing a record; `tenantctl status northwind` says which one.
-# Until then the tenant works under northwind.app.localhost.
+# An apply that finds it goes Online there; after --domain-wait (72 hours, or 0) the tenant goes Online on
+# northwind.app.localhost instead, and moves later.
 custom_hostname = "books.northwind.example"
 
 fiscal_year_start = "2026-07-01"
