@@ -308,6 +308,20 @@ func TestAccVanishedFileIsNoReasonToDestroy(t *testing.T) {
 	require.Len(t, s.files(".tenant/databases/*.db"), 2)
 }
 
+// TestAccLostDatabaseIsNoSecret: a database that is gone is made anew, and somebody is told that it is empty.
+func TestAccLostDatabaseIsNoSecret(t *testing.T) {
+	t.Parallel()
+	s := newStarter(t)
+	require.NotContains(t, s.ok("apply").all(), "empty database")
+	for _, file := range s.files(".tenant/databases/*acme.db*") {
+		require.NoError(t, os.Remove(file))
+	}
+	require.Contains(t, s.ok("apply").stderr, "a new, empty database was made")
+	require.NoError(t, os.RemoveAll(s.path("terraform.tfstate.d")))
+	require.NotContains(t, s.ok("apply").all(), "empty database", "what is adopted is not new")
+	s.requireOnline("acme")
+}
+
 func TestAccDestroyIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStarter(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenantry/terraform-provider-tenant/internal/catalog"
@@ -129,9 +130,8 @@ func (d *Driver) run(ctx context.Context, slot *worker, owned ownedTenant) (appl
 func (d *Driver) terraformApply(
 	ctx context.Context, slot *worker, owned ownedTenant, steps *stepReport,
 ) (Output, Changes, error) {
-	served, err := d.Provider.Serve(ctx, ProviderRun{
-		Journal: d.Catalog.Journal(owned.epoch, owned.ID), RefuseDestroy: !d.AllowDestroy,
-	})
+	journal := &databaseWatch{Journal: d.Catalog.Journal(owned.epoch, owned.ID)}
+	served, err := d.Provider.Serve(ctx, ProviderRun{Journal: journal, RefuseDestroy: !d.AllowDestroy})
 	if err != nil {
 		return Output{}, Changes{}, err
 	}
@@ -148,6 +148,16 @@ func (d *Driver) terraformApply(
 		events:    events,
 	})
 	d.remember(owned.ID, served.Backends())
+	if journal.made.Load() && owned.row.Status == catalog.Online {
+		d.emit(
+			Event{
+				Tenant: owned.ID,
+				Type:   "warning",
+				Message: "a new, empty database was made for a tenant that was " +
+					"Online already. If the one before was destroyed, its data lies in the archive (unless on_destroy was drop)",
+			},
+		)
+	}
 	for _, warning := range events.warnings {
 		d.emit(Event{Tenant: owned.ID, Type: "warning", Message: warning.text()})
 	}
@@ -156,6 +166,21 @@ func (d *Driver) terraformApply(
 	}
 	output, err := events.output(owned.ID)
 	return output, events.did, err
+}
+
+// databaseWatch sees whether a run made a database. What it adopts is not new.
+type databaseWatch struct {
+	tenant.Journal
+
+	made atomic.Bool
+}
+
+// Created passes on what was made.
+func (w *databaseWatch) Created(ctx context.Context, o tenant.Object, externalID string) error {
+	if o.Kind == tenant.KindDatabase {
+		w.made.Store(true)
+	}
+	return w.Journal.Created(ctx, o, externalID)
 }
 
 // refuseForeignDeletes plans first where the project uses providers of others too: ours refuse a delete by
