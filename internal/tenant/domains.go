@@ -273,17 +273,27 @@ func (d Domains) readCustom(ctx context.Context, id ID, seen Domain) (Domain, er
 	if seen.ProofSeen, err = d.Proofs.Look(ctx, claim); err != nil {
 		return Domain{}, err
 	}
-	if _, err = d.Records.Read(ctx, id, claim.Target, "TXT"); errors.Is(err, ErrAbsent) {
-		seen.note(true, "record "+claim.Target+"/TXT")
-	} else if err != nil {
+	target := "record " + claim.Target + "/TXT"
+	published, err := d.Records.Read(ctx, id, claim.Target, "TXT")
+	switch {
+	case errors.Is(err, ErrAbsent):
+		seen.note(true, target)
+	case err != nil:
 		return Domain{}, err
+	case !slices.Equal(published.Values, []string{claimTargetText}):
+		seen.Altered = append(seen.Altered, target)
 	}
-	if claim.State == ClaimVerified {
-		if _, err = d.Bindings.ReadBinding(ctx, id, seen.CustomHostname); errors.Is(err, ErrAbsent) {
-			seen.note(true, "binding "+seen.CustomHostname)
-		} else if err != nil {
-			return Domain{}, err
-		}
+	if claim.State != ClaimVerified {
+		return seen, nil
+	}
+	bound, err := d.Bindings.ReadBinding(ctx, id, seen.CustomHostname)
+	switch {
+	case errors.Is(err, ErrAbsent):
+		seen.note(true, "binding "+seen.CustomHostname)
+	case err != nil:
+		return Domain{}, err
+	case bound.Upstream != seen.Upstream: // both hostnames lead to one application
+		seen.Altered = append(seen.Altered, "binding "+seen.CustomHostname)
 	}
 	return seen, nil
 }
