@@ -158,7 +158,7 @@ func (d *Driver) invite(
 	if !ok {
 		return tenant.Invitation{}, nil
 	}
-	identity, err := backends.Identities.Read(ctx, file.ID)
+	identity, err := backends.Identities.Read(ctx, file.ID, tenant.IdentityNames{})
 	if err != nil {
 		return tenant.Invitation{}, err
 	}
@@ -169,7 +169,7 @@ func (d *Driver) invite(
 			now,
 		))
 	}
-	return inviter.Invite(ctx, file.ID)
+	return inviter.Invite(ctx, file.ID, tenant.IdentityNames{})
 }
 
 // Deliver settles due waits, opens gates and delivers mails that an earlier command left, for the tenants given.

@@ -11,7 +11,12 @@ import (
 
 // Delete removes what is the tenant's: its people first, unless something else needs their accounts, the organization
 // last, because it says who the others are. What is foreign stays, and is told once the rest is gone.
-func (s *Store) Delete(ctx context.Context, id tenant.ID, journal tenant.Journal) error {
+func (s *Store) Delete(
+	ctx context.Context, id tenant.ID, names tenant.IdentityNames, journal tenant.Journal,
+) error {
+	if err := s.only(id, names); err != nil {
+		return err
+	}
 	db, err := s.existing(ctx)
 	if errors.Is(err, tenant.ErrAbsent) {
 		return s.removedParts(ctx, observed{}, id, journal)

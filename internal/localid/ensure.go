@@ -32,7 +32,7 @@ type ensuring struct {
 func (s *Store) Ensure(
 	ctx context.Context, spec tenant.IdentitySpec, journal tenant.Journal,
 ) (tenant.Identity, error) {
-	if err := checkSpec(spec); err != nil {
+	if err := errors.Join(s.offered(spec), checkSpec(spec)); err != nil {
 		return tenant.Identity{}, err
 	}
 	db, err := s.opened(ctx)
@@ -49,7 +49,7 @@ func (s *Store) Ensure(
 			return tenant.Identity{}, err
 		}
 	}
-	return s.Read(ctx, spec.Tenant)
+	return s.Read(ctx, spec.Tenant, spec.Names)
 }
 
 func asSet(list []string) []string {
@@ -159,7 +159,7 @@ func (e *ensuring) ensureApplication(ctx context.Context) error {
 	if e.seen.application.id != "" {
 		return e.journal.Adopted(ctx, object, e.seen.application.id)
 	}
-	secret, err := e.wantedSecret(e.spec, e.seen.organization.incarnation)
+	secret, err := e.wantedSecret(e.spec, e.seen.application.secret, e.seen.organization.incarnation)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"embed"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"sync"
@@ -54,9 +55,10 @@ type Store struct {
 }
 
 var (
-	_ tenant.Identities     = (*Store)(nil)
-	_ tenant.Inviter        = (*Store)(nil)
-	_ tenant.IdentityLister = (*Store)(nil)
+	_ tenant.Identities      = (*Store)(nil)
+	_ tenant.IdentityPlanner = (*Store)(nil)
+	_ tenant.Inviter         = (*Store)(nil)
+	_ tenant.IdentityLister  = (*Store)(nil)
 )
 
 // New returns a Store. The file is opened by the first call that needs it.
@@ -106,6 +108,47 @@ func (s *Store) open(ctx context.Context, how func(string) (*sql.DB, error)) (*s
 // name is the name of a tenant's organization and the client id of its application.
 func (s *Store) name(id tenant.ID) string {
 	return tenant.Name(nameMaxLen, s.config.Keyring.Installation(), string(id))
+}
+
+// only refuses names that the store would not give: it holds nothing that it has not made.
+func (s *Store) only(id tenant.ID, names tenant.IdentityNames) error {
+	for _, name := range []string{names.Organization, names.Application} {
+		if name != "" && name != s.name(id) {
+			return tenant.Fail(tenant.CodeInvalidConfig, fmt.Sprintf("looking for %q in the embedded store", name),
+				fmt.Errorf("there the identity of tenant %s is always called %s", id, s.name(id)))
+		}
+	}
+	return nil
+}
+
+// offered refuses what only a real identity provider has.
+func (s *Store) offered(spec tenant.IdentitySpec) error {
+	wanted := ""
+	switch {
+	case spec.Claim:
+		wanted = "claim: the embedded store holds nothing that it has not made"
+	case spec.Public:
+		wanted = "a public application"
+	case spec.SingleSignOn != nil:
+		wanted = "single sign-on"
+	case len(spec.Domains) > 0:
+		wanted = "domains of an organization"
+	default:
+		return s.only(spec.Tenant, spec.Names)
+	}
+	return tenant.Fail(tenant.CodeInvalidConfig, "checking the identity of tenant "+string(spec.Tenant),
+		fmt.Errorf("the embedded identity store does not offer %s", wanted))
+}
+
+// PlanIdentity says what Ensure would refuse.
+func (s *Store) PlanIdentity(ctx context.Context, spec tenant.IdentitySpec) ([]string, error) {
+	if err := errors.Join(s.offered(spec), checkSpec(spec)); err != nil {
+		return nil, err
+	}
+	if _, err := s.Read(ctx, spec.Tenant, spec.Names); !errors.Is(err, tenant.ErrAbsent) {
+		return nil, err
+	}
+	return nil, nil
 }
 
 // owner is the hint by which a tenant's people are found when its organization is gone.

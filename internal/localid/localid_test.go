@@ -242,7 +242,7 @@ const goodPassword = "correct horse battery staple"
 // invite returns the token of a fresh invitation to acme.
 func invite(t *testing.T, store *localid.Store) tenant.Secret {
 	t.Helper()
-	invitation, err := store.Invite(t.Context(), "acme")
+	invitation, err := store.Invite(t.Context(), "acme", tenant.IdentityNames{})
 	require.NoError(t, err)
 	token, err := localid.InvitationToken(invitation.Link)
 	require.NoError(t, err)
@@ -303,7 +303,7 @@ func TestSharedPersonWithPasswordGetsNoToken(t *testing.T) {
 	other.Tenant = "globex"
 	_, err = store.Ensure(t.Context(), other, tenant.NoJournal{})
 	require.NoError(t, err)
-	invitation, err := store.Invite(t.Context(), "globex")
+	invitation, err := store.Invite(t.Context(), "globex", tenant.IdentityNames{})
 	require.NoError(t, err)
 	require.Equal(t, loginURL("globex"), invitation.Link.Reveal())
 	require.True(t, invitation.Expires.IsZero())
@@ -343,9 +343,9 @@ func TestReadingMakesNoFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	store := newStore(t, filepath.Join(folder, "identity.db"), tenanttest.Keyring(t), newClock())
-	_, err := store.Read(t.Context(), "acme")
+	_, err := store.Read(t.Context(), "acme", tenant.IdentityNames{})
 	require.ErrorIs(t, err, tenant.ErrAbsent)
-	require.NoError(t, store.Delete(t.Context(), "acme", tenant.NoJournal{}))
+	require.NoError(t, store.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 	_, err = store.ListIdentities(t.Context())
 	require.NoError(t, err)
 	_, err = store.Login(t.Context(), "acme", "ada@example.com", tenant.NewSecret(goodPassword))
@@ -416,7 +416,7 @@ func TestMarksAreNotTransferable(t *testing.T) {
 	require.True(t, tenant.HasCode(err, tenant.CodeForeign), "a copied mark claims nothing")
 	require.True(
 		t,
-		tenant.HasCode(store.Delete(t.Context(), "globex", tenant.NoJournal{}), tenant.CodeForeign),
+		tenant.HasCode(store.Delete(t.Context(), "globex", tenant.IdentityNames{}, tenant.NoJournal{}), tenant.CodeForeign),
 	)
 	require.NotEmpty(t, hand.snapshot(t, tenant.KindOrganization, hand.name("globex")))
 }

@@ -224,7 +224,12 @@ func (seen observed) enabled() bool {
 }
 
 // Read returns what is, and writes nothing.
-func (s *Store) Read(ctx context.Context, id tenant.ID) (tenant.Identity, error) {
+func (s *Store) Read(
+	ctx context.Context, id tenant.ID, names tenant.IdentityNames,
+) (tenant.Identity, error) {
+	if err := s.only(id, names); err != nil {
+		return tenant.Identity{}, err
+	}
 	db, err := s.existing(ctx)
 	if err != nil {
 		return tenant.Identity{}, err

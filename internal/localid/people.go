@@ -50,7 +50,12 @@ type Person struct {
 // Invite returns a fresh link with which the tenant's administrator chooses a password; it lives for
 // InvitationLifetime. A person who has a password already gets the plain address at which they log in, without an
 // expiry: no tenant's mail opens an account that others use, too.
-func (s *Store) Invite(ctx context.Context, id tenant.ID) (tenant.Invitation, error) {
+func (s *Store) Invite(
+	ctx context.Context, id tenant.ID, names tenant.IdentityNames,
+) (tenant.Invitation, error) {
+	if err := s.only(id, names); err != nil {
+		return tenant.Invitation{}, err
+	}
 	db, err := s.existing(ctx)
 	if err != nil {
 		return tenant.Invitation{}, err

@@ -20,26 +20,30 @@ type storedSecret struct {
 }
 
 func (s storedSecret) state() tenant.SecretState {
-	state := tenant.SecretState{KeyID: s.keyID, Version: s.version}
+	state := tenant.SecretState{KeyID: s.keyID, Version: s.version, Incarnation: s.incarnation}
 	if len(s.hash) >= fingerprintLen {
 		state.Fingerprint = s.hash[:fingerprintLen]
 	}
 	return state
 }
 
-// wantedSecret returns what the store should hold: derived with the current key.
-func (s *Store) wantedSecret(spec tenant.IdentitySpec, incarnation string) (storedSecret, error) {
-	secret, err := s.config.Keyring.Derive(tenant.SecretRef{
-		Tenant: spec.Tenant, Purpose: tenant.ApplicationSecret,
-		Version: secretVersion(spec), Incarnation: incarnation,
-	})
+// wantedSecret returns what the store should hold: the secret it has, unless there is none yet or its version is
+// raised; then it is derived with the current key.
+func (s *Store) wantedSecret(
+	spec tenant.IdentitySpec, stored storedSecret, incarnation string,
+) (storedSecret, error) {
+	wanted := storedSecret{
+		keyID: s.config.Keyring.CurrentKeyID(), version: secretVersion(spec), incarnation: incarnation,
+	}
+	if stored.version == wanted.version && stored.incarnation == incarnation {
+		wanted.keyID = stored.keyID
+	}
+	secret, err := s.derive(spec.Tenant, wanted)
 	if err != nil {
 		return storedSecret{}, err
 	}
-	return storedSecret{
-		hash: secret.Hash(), keyID: s.config.Keyring.CurrentKeyID(),
-		version: secretVersion(spec), incarnation: incarnation,
-	}, nil
+	wanted.hash = secret.Hash()
+	return wanted, nil
 }
 
 func secretVersion(spec tenant.IdentitySpec) int64 { return max(1, spec.SecretVersion) }
@@ -51,7 +55,7 @@ func (s *Store) rotate(
 	stored storedSecret,
 	incarnation string,
 ) (storedSecret, bool, error) {
-	wanted, err := s.wantedSecret(spec, incarnation)
+	wanted, err := s.wantedSecret(spec, stored, incarnation)
 	if err != nil {
 		return storedSecret{}, false, err
 	}

@@ -54,7 +54,7 @@ func TestClosingTwiceDoesNothing(t *testing.T) {
 	t.Parallel()
 	p, shared := acctest.NewProject(t), provider.NewShared()
 	backends := sharedBackends(t, p, shared, 1)
-	_, err := backends.Identities.Read(t.Context(), "acme")
+	_, err := backends.Identities.Read(t.Context(), "acme", tenant.IdentityNames{})
 	require.ErrorIs(t, err, tenant.ErrAbsent)
 	require.NoError(t, shared.Close())
 	require.NoError(t, shared.Close())

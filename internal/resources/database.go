@@ -202,7 +202,7 @@ func (r *databaseResource) Delete(
 	pool, err := r.backends().Pools.Find(state.Pool.ValueString())
 	if err == nil {
 		err = pool.Databases.Delete(ctx, tenant.ID(state.TenantID.ValueString()), state.place(),
-			tenant.OnDestroy(state.OnDestroy.ValueString()), r.meta.journal())
+			tenant.Disposal{How: tenant.OnDestroy(state.OnDestroy.ValueString())}, r.meta.journal())
 	}
 	if !errors.Is(err, tenant.ErrAbsent) {
 		addError(&resp.Diagnostics, tenant.StepDatabase, err)

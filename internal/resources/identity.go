@@ -78,7 +78,7 @@ func (r *identityResource) Read(ctx context.Context, req resource.ReadRequest, r
 	if resp.Diagnostics.HasError() || r.backends() == nil {
 		return
 	}
-	seen, err := r.backends().Identities.Read(ctx, tenant.ID(state.TenantID.ValueString()))
+	seen, err := r.backends().Identities.Read(ctx, tenant.ID(state.TenantID.ValueString()), tenant.IdentityNames{})
 	if errors.Is(err, tenant.ErrAbsent) {
 		resp.State.RemoveResource(ctx)
 		return
@@ -111,7 +111,7 @@ func (r *identityResource) Update(
 	}
 	addError(&resp.Diagnostics, tenant.StepIdentity, err)
 	id := tenant.ID(state.TenantID.ValueString())
-	if reached, err := identities.Read(context.WithoutCancel(ctx), id); err == nil {
+	if reached, err := identities.Read(context.WithoutCancel(ctx), id, tenant.IdentityNames{}); err == nil {
 		resp.Diagnostics.Append(resp.State.Set(ctx, state.seen(reached))...)
 	}
 }
@@ -128,7 +128,7 @@ func (r *identityResource) Delete(
 		return
 	}
 	id := tenant.ID(state.TenantID.ValueString())
-	if err := r.backends().Identities.Delete(ctx, id, r.meta.journal()); !errors.Is(err, tenant.ErrAbsent) {
+	if err := r.backends().Identities.Delete(ctx, id, tenant.IdentityNames{}, r.meta.journal()); !errors.Is(err, tenant.ErrAbsent) {
 		addError(&resp.Diagnostics, tenant.StepIdentity, err)
 	}
 }

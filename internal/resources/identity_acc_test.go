@@ -55,11 +55,11 @@ func TestAccIdentity(t *testing.T) {
 	update := planned(action(identityAddress, plancheck.ResourceActionUpdate))
 	var first tenant.Identity
 	remember := func(*terraformState) (err error) {
-		first, err = w.identities.Read(ctx, "acme")
+		first, err = w.identities.Read(ctx, "acme", tenant.IdentityNames{})
 		return err
 	}
 	same := func(*terraformState) error {
-		seen, err := w.identities.Read(ctx, "acme")
+		seen, err := w.identities.Read(ctx, "acme", tenant.IdentityNames{})
 		require.Equal(t, first, seen)
 		return err
 	}
@@ -120,7 +120,9 @@ func TestAccIdentity(t *testing.T) {
 		},
 		acc.TestStep{Config: identityConfig("enabled = true"), ConfigPlanChecks: update},
 		acc.TestStep{
-			PreConfig: func() { require.NoError(t, w.identities.Delete(ctx, "acme", tenant.NoJournal{})) },
+			PreConfig: func() {
+				require.NoError(t, w.identities.Delete(ctx, "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
+			},
 			Config: identityConfig(
 				"",
 			),
@@ -242,7 +244,7 @@ func TestAccIdentityRefusesAForeignOne(t *testing.T) {
 	w := newWorld(t)
 	rogue := w.rogue(t)
 	changedIdentity(t, rogue, func(*tenant.IdentitySpec) {})
-	before, err := rogue.identities.Read(t.Context(), "acme")
+	before, err := rogue.identities.Read(t.Context(), "acme", tenant.IdentityNames{})
 	require.NoError(t, err)
 	w.run(
 		t,
@@ -252,7 +254,7 @@ func TestAccIdentityRefusesAForeignOne(t *testing.T) {
 			ExpectError: failsWith(tenant.CodeForeign, "acme"),
 		},
 	)
-	after, err := rogue.identities.Read(t.Context(), "acme")
+	after, err := rogue.identities.Read(t.Context(), "acme", tenant.IdentityNames{})
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 }
@@ -274,7 +276,9 @@ func TestAccIdentityFailedCreateLeavesNoState(t *testing.T) {
 			ExpectError: failsWith(tenant.CodeForeign, "ada@acme.example"),
 		},
 		acc.TestStep{
-			PreConfig: func() { require.NoError(t, rogue.identities.Delete(t.Context(), "globex", tenant.NoJournal{})) },
+			PreConfig: func() {
+				require.NoError(t, rogue.identities.Delete(t.Context(), "globex", tenant.IdentityNames{}, tenant.NoJournal{}))
+			},
 			Config: identityConfig(
 				"",
 			),

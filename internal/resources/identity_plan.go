@@ -46,17 +46,6 @@ func (r *identityResource) ModifyPlan(
 		return
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
-	if prior != nil && !resp.Plan.Raw.Equal(req.State.Raw) && r.hasNewKey(*prior) {
-		resp.Diagnostics.Append(
-			resp.Plan.SetAttribute(ctx, path.Root("secret"), types.ObjectUnknown(secretType()))...)
-	}
-}
-
-// hasNewKey reports whether another key than that of the state's secret is current, or may be. That alone is no reason for a
-// change, but a system may derive the secret with it at the next one.
-func (r *identityResource) hasNewKey(prior identityModel) bool {
-	return r.backends() == nil ||
-		textOf(prior.Secret, "key_id").ValueString() != r.backends().Keyring.CurrentKeyID()
 }
 
 // created is the plan for an identity that does not exist. An enabled that is left out is unknown: a lost state may be
@@ -118,7 +107,7 @@ func (r *identityResource) lookForForeign(ctx context.Context, plan identityMode
 	if r.backends() == nil || !known(plan.TenantID) {
 		return
 	}
-	_, err := r.backends().Identities.Read(ctx, tenant.ID(plan.TenantID.ValueString()))
+	_, err := r.backends().Identities.Read(ctx, tenant.ID(plan.TenantID.ValueString()), tenant.IdentityNames{})
 	if !errors.Is(err, tenant.ErrAbsent) {
 		addLookup(diags, tenant.StepIdentity, err)
 	}

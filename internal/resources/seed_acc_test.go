@@ -163,7 +163,7 @@ func TestAccSeedIsAdoptedAndDisappears(t *testing.T) {
 			PreConfig: func() {
 				require.NoError(
 					t,
-					w.databases.Delete(t.Context(), "acme", embeddedPlace, tenant.Drop, tenant.NoJournal{}),
+					w.databases.Delete(t.Context(), "acme", embeddedPlace, tenant.Disposal{How: tenant.Drop}, tenant.NoJournal{}),
 				)
 			},
 			Config: config, ConfigPlanChecks: create,
@@ -182,7 +182,7 @@ func TestAccSeedWithAnAdministratorWhoIsNotYetKnown(t *testing.T) {
 		twoAccounts+`, { code = "admin", name = tenant_identity.this.administrator_id, note = null }`)
 	w.run(t,
 		acc.TestStep{Config: config, Check: func(*terraformState) error {
-			seen, err := w.identities.Read(t.Context(), "acme")
+			seen, err := w.identities.Read(t.Context(), "acme", tenant.IdentityNames{})
 			require.Equal(t, seen.AdministratorID, w.name(t, "admin"))
 			return err
 		}},

@@ -120,7 +120,7 @@ func TestAccTenantIsAdoptedWholeAfterALostState(t *testing.T) {
 	var before tenant.Identity
 	w.run(t,
 		acc.TestStep{Config: knownTenant + wholeTenant, Check: func(*terraformState) (err error) {
-			before, err = w.identities.Read(t.Context(), "acme")
+			before, err = w.identities.Read(t.Context(), "acme", tenant.IdentityNames{})
 			return err
 		}},
 		acc.TestStep{PreConfig: func() { w.prove(t, "acme") }, Config: knownTenant + wholeTenant},
@@ -128,7 +128,7 @@ func TestAccTenantIsAdoptedWholeAfterALostState(t *testing.T) {
 		acc.TestStep{
 			Config: knownTenant + wholeTenant, ConfigPlanChecks: planned(create...),
 			Check: func(*terraformState) error {
-				after, err := w.identities.Read(t.Context(), "acme")
+				after, err := w.identities.Read(t.Context(), "acme", tenant.IdentityNames{})
 				require.NoError(t, err)
 				require.Equal(t, before.OrganizationID, after.OrganizationID)
 				require.Equal(t, before.AdministratorID, after.AdministratorID)

@@ -199,14 +199,14 @@ func (b *Backend) sign(
 // Delete removes or archives the file under the tenant's lock. A database that another process has open can be
 // dropped, but not archived (CodeBusy): what that process has not written yet would be missing in the archive.
 func (b *Backend) Delete(
-	ctx context.Context, id tenant.ID, place tenant.Place, how tenant.OnDestroy, journal tenant.Journal,
+	ctx context.Context, id tenant.ID, place tenant.Place, how tenant.Disposal, journal tenant.Journal,
 ) error {
 	at, err := b.locate(id, place)
 	if err != nil {
 		return err
 	}
 	var dispose func(context.Context, *file) error
-	switch how {
+	switch how.How {
 	case tenant.Retain:
 		return nil
 	case tenant.Drop:
@@ -214,7 +214,7 @@ func (b *Backend) Delete(
 	case tenant.Archive:
 		dispose = b.archive
 	default:
-		return tenant.Fail(tenant.CodeInvalidConfig, fmt.Sprintf("deleting %s as %q", at.object(), how),
+		return tenant.Fail(tenant.CodeInvalidConfig, fmt.Sprintf("deleting %s as %q", at.object(), how.How),
 			errors.New("it can be dropped, archived or retained"))
 	}
 	return b.exclusively(ctx, at, func(ctx context.Context) (bool, error) {

@@ -10,12 +10,14 @@ const (
 	CodeProtected         Code = "deletion_protected"
 	CodeNoPool            Code = "no_pool"
 	CodePoolFull          Code = "pool_full"
+	CodePoolBehind        Code = "pool_behind"
 	CodePlacementChange   Code = "placement_change"
 	CodeMigrationsFolder  Code = "migrations_unreadable"
 	CodeMigrationEdited   Code = "migration_edited"
 	CodeMigrationOrder    Code = "migration_out_of_order"
 	CodeDatabaseAhead     Code = "database_ahead"
 	CodeMigrationFailed   Code = "migration_failed"
+	CodeDatabaseDrift     Code = "database_drift"
 	CodeSeedInvalid       Code = "seed_invalid"
 	CodeSeedEdited        Code = "seed_edited"
 	CodeSeedFailed        Code = "seed_failed"
@@ -113,6 +115,12 @@ func Codes() []CodeInfo {
 			"Raise max_tenants or add a pool for the plan, then apply again.",
 		},
 		{
+			CodePoolBehind,
+			Terminal,
+			"The shared database of the pool has not applied all migrations of the folder.",
+			"Migrate the pool first, for all of its tenants at once: tenantctl pool migrate.",
+		},
+		{
 			CodePlacementChange,
 			Terminal,
 			"The change needs another pool or isolation, which would move the tenant's data.",
@@ -147,6 +155,12 @@ func Codes() []CodeInfo {
 			Terminal,
 			"A migration failed; those before it are applied.",
 			"Mend the file that the message names; the next apply goes on with it.",
+		},
+		{
+			CodeDatabaseDrift,
+			Terminal,
+			"The database was changed by hand in a way that a repair would lose something.",
+			"Undo the change that the message names, or express it as a migration.",
 		},
 		{
 			CodeSeedInvalid,

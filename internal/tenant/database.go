@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"time"
 )
 
 // ErrAbsent is what reading an object that does not exist answers.
@@ -36,6 +37,18 @@ const (
 	Retain  OnDestroy = "retain"  // left as it is, mark included; a later create adopts it
 )
 
+// Disposal is how a database is disposed of.
+type Disposal struct {
+	How OnDestroy
+	// Force ends the sessions that others have open in it; without it a database in use fails with CodeBusy.
+	Force bool
+	// Keep is for how long an archive must be kept; 0 is for ever. It is written down with the archive.
+	Keep time.Duration
+}
+
+// DatabasePassword is the purpose of the password of the application's role in a tenant's database.
+const DatabasePassword = "database"
+
 // DatabaseSpec is what a tenant's database should be.
 type DatabaseSpec struct {
 	Tenant     ID
@@ -43,6 +56,15 @@ type DatabaseSpec struct {
 	MaxTenants int64 // of the pool; 0 is unlimited. Only a create is refused (CodePoolFull), never an adoption
 	Migrations Migrations
 	ReadOnly   bool
+	// Extensions of the database system that the migrations need; a set.
+	Extensions []string
+	// PasswordVersion is raised to rotate the password of the application's role; 0 counts as 1.
+	PasswordVersion int64
+	// Claim takes over a database at Place that carries nobody's mark, by marking it. One that carries another's
+	// mark is foreign all the same. It changes nothing once the database is ours.
+	Claim bool
+	// Baseline is the version up to which a claimed database without a record of migrations has them already.
+	Baseline int64
 }
 
 // Database is what a tenant's database is seen to be.
@@ -51,6 +73,16 @@ type Database struct {
 	ExternalID string
 	Applied    []Migration // in the order of their versions
 	ReadOnly   bool
+	User       string      // what the application logs in as now; "" where the backend has no log-in
+	Password   SecretState // of User; zero where the backend has no log-in
+	Drift      []Drift     // what differs from what Ensure leaves, ordered by What
+}
+
+// Drift is a difference between an object and what Ensure leaves.
+type Drift struct {
+	What string // names the thing and the difference: "owner of database acme is postgres"
+	// Loss says what a repair would lose. It is "" if Ensure repairs it; otherwise Ensure leaves it as it is.
+	Loss string
 }
 
 // Databases is where the data of a pool's tenants lives. A backend serves one pool.
@@ -69,7 +101,40 @@ type Databases interface {
 	Read(ctx context.Context, id ID, place Place) (Database, error)
 	// Delete disposes of the database as how says, and fails only if it is still there (for Retain: never). A foreign
 	// one stays, and makes it fail with CodeForeign.
-	Delete(ctx context.Context, id ID, place Place, how OnDestroy, journal Journal) error
+	Delete(ctx context.Context, id ID, place Place, how Disposal, journal Journal) error
+}
+
+// DatabasePlanner is the power to say at plan time what Ensure would refuse, and what it would do besides what the
+// attributes show.
+type DatabasePlanner interface {
+	// PlanDatabase looks without writing anything. It fails as Ensure would (CodePoolFull, CodePoolBehind,
+	// CodeInvalidConfig, CodeForeign, …) and returns sentences for a person: what a claim would change, that the
+	// migrations can't be cloned and will be run. It may miss what only happens later.
+	PlanDatabase(ctx context.Context, spec DatabaseSpec) (notes []string, err error)
+	// PlanDisposal fails if Delete would refuse to dispose of the database in this way.
+	PlanDisposal(ctx context.Context, id ID, place Place, how Disposal) error
+}
+
+// PoolMigrator is the power to migrate what the tenants of a pool share.
+type PoolMigrator interface {
+	// MigratePool applies the pending migrations to the shared database and returns all that are applied then.
+	MigratePool(ctx context.Context, files Migrations) ([]Migration, error)
+}
+
+// ArchivedDatabase is what Archive left of a database.
+type ArchivedDatabase struct {
+	Tenant     ID
+	Name       string
+	ArchivedAt time.Time
+	KeepUntil  time.Time // zero: for ever
+}
+
+// DatabaseArchives is the power to find archived databases again.
+type DatabaseArchives interface {
+	// ListArchives returns the installation's archives, ordered by name.
+	ListArchives(ctx context.Context) ([]ArchivedDatabase, error)
+	// Purge deletes an archive for good, whatever its KeepUntil, and fails only if it is still there.
+	Purge(ctx context.Context, archive ArchivedDatabase) error
 }
 
 // DatabaseLister is the power to read all databases of a pool in few calls.

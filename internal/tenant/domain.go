@@ -36,6 +36,14 @@ type Records interface {
 	Delete(ctx context.Context, id ID, name, recordType string, journal Journal) error
 }
 
+// RecordClaimer is the power to take over a record set that nobody has marked.
+type RecordClaimer interface {
+	// ClaimRecord puts an owner record beside a record set of this name and type that has none, whatever its values,
+	// which Ensure then changes. It fails with CodeForeign if the name holds another type or somebody's mark, and with
+	// ErrAbsent if it holds nothing. Repeating it changes nothing.
+	ClaimRecord(ctx context.Context, id ID, record Record, journal Journal) error
+}
+
 // RecordLister is the power to read all records of the installation in few calls.
 type RecordLister interface {
 	// ListRecords returns the record sets with our mark, by tenant.

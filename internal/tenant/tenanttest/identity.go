@@ -133,7 +133,7 @@ func ensureIdentity(t *testing.T, on tenant.Identities, spec tenant.IdentitySpec
 	told, err := on.Ensure(t.Context(), spec, journal)
 	require.NoError(t, err)
 	journal.RequireSound(t)
-	read, err := on.Read(t.Context(), spec.Tenant)
+	read, err := on.Read(t.Context(), spec.Tenant, spec.Names)
 	require.NoError(t, err)
 	require.Equal(t, told, read, "what Ensure tells is what Read reads")
 	require.Empty(t, told.Missing)
@@ -154,7 +154,7 @@ func (f IdentityFixture) snapshots(t *testing.T, spec tenant.IdentitySpec) []str
 func (f IdentityFixture) requireNothingLeft(t *testing.T, spec tenant.IdentitySpec) {
 	t.Helper()
 	require.Equal(t, []string{"", "", ""}, f.snapshots(t, spec))
-	_, err := f.Identities.Read(t.Context(), spec.Tenant)
+	_, err := f.Identities.Read(t.Context(), spec.Tenant, tenant.IdentityNames{})
 	require.ErrorIs(t, err, tenant.ErrAbsent)
 }
 
@@ -197,11 +197,11 @@ func identityCreatedTwice(t *testing.T, f IdentityFixture) {
 
 func identityAbsent(t *testing.T, f IdentityFixture) {
 	t.Helper()
-	_, err := f.Identities.Read(t.Context(), "acme")
+	_, err := f.Identities.Read(t.Context(), "acme", tenant.IdentityNames{})
 	require.ErrorIs(t, err, tenant.ErrAbsent)
-	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
+	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 	if inviter, ok := f.Identities.(tenant.Inviter); ok {
-		_, err = inviter.Invite(t.Context(), "acme")
+		_, err = inviter.Invite(t.Context(), "acme", tenant.IdentityNames{})
 		require.ErrorIs(t, err, tenant.ErrAbsent)
 	}
 }
@@ -253,11 +253,11 @@ func identityForeign(t *testing.T, f IdentityFixture) {
 		require.ErrorContains(t, err, name)
 		require.Equal(t, before, f.Snapshot(t, kind, name))
 
-		_, err = f.Identities.Read(t.Context(), id)
+		_, err = f.Identities.Read(t.Context(), id, tenant.IdentityNames{})
 		if kind == tenant.KindOrganization {
 			requireCode(t, tenant.CodeForeign, err)
 		}
-		err = f.Identities.Delete(t.Context(), id, tenant.NoJournal{})
+		err = f.Identities.Delete(t.Context(), id, tenant.IdentityNames{}, tenant.NoJournal{})
 		if kind == tenant.KindUser { // it was never the tenant's administrator
 			require.NoError(t, err)
 		} else {
@@ -282,9 +282,9 @@ func identityNeighbour(t *testing.T, f IdentityFixture) {
 	before := f.snapshots(t, ours)
 	_, err := f.Neighbour.Ensure(t.Context(), ours, tenant.NoJournal{})
 	requireCode(t, tenant.CodeForeign, err) // ada is the other installation's person
-	require.NoError(t, f.Neighbour.Delete(t.Context(), "acme", tenant.NoJournal{}))
+	require.NoError(t, f.Neighbour.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 	require.Equal(t, before, f.snapshots(t, ours))
-	_, err = f.Neighbour.Read(t.Context(), "acme")
+	_, err = f.Neighbour.Read(t.Context(), "acme", tenant.IdentityNames{})
 	require.ErrorIs(t, err, tenant.ErrAbsent)
 }
 
@@ -328,7 +328,7 @@ func identityAnotherAdministrator(t *testing.T, f IdentityFixture) {
 		f.Snapshot(t, tenant.KindUser, former),
 		"the former one was ours and is needed nowhere",
 	)
-	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
+	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 	f.requireNothingLeft(t, spec)
 }
 
@@ -362,7 +362,7 @@ func identityLongIDs(t *testing.T, f IdentityFixture) {
 	first, second := ensureIdentity(t, f.Identities, specs[0]), ensureIdentity(t, f.Identities, specs[1])
 	require.NotEqual(t, first.OrganizationID, second.OrganizationID)
 	require.NotEqual(t, first.ClientID, second.ClientID)
-	require.NoError(t, f.Identities.Delete(t.Context(), one, tenant.NoJournal{}))
+	require.NoError(t, f.Identities.Delete(t.Context(), one, tenant.IdentityNames{}, tenant.NoJournal{}))
 	require.Equal(t, second, ensureIdentity(t, f.Identities, specs[1]))
 }
 
@@ -379,7 +379,7 @@ func identityHostileNames(t *testing.T, f IdentityFixture) {
 		got := ensureIdentity(t, f.Identities, spec)
 		require.Equal(t, name, got.DisplayName)
 		require.Equal(t, spec.Administrator, got.Administrator)
-		require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, tenant.NoJournal{}))
+		require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, tenant.IdentityNames{}, tenant.NoJournal{}))
 		f.requireNothingLeft(t, spec)
 	}
 	require.Equal(t, bystander, ensureIdentity(t, f.Identities, identitySpec("bystander")))
@@ -403,7 +403,7 @@ func identityAdministratorRefused(t *testing.T, f IdentityFixture) {
 	}
 	spec.Administrator = good
 	ensureIdentity(t, f.Identities, spec)
-	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
+	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 	f.requireNothingLeft(t, spec)
 }
 

@@ -17,7 +17,7 @@ func identityDrift(t *testing.T, f IdentityFixture) {
 		BrokenApplication: "application", BrokenAdministrator: "administrator", BrokenMembership: "membership",
 	} {
 		f.Break(t, "acme", part, spec.Administrator.Email)
-		seen, err := f.Identities.Read(t.Context(), "acme")
+		seen, err := f.Identities.Read(t.Context(), "acme", tenant.IdentityNames{})
 		require.NoError(t, err)
 		require.Equal(t, []string{missing}, seen.Missing)
 		require.Equal(t, first.OrganizationID, seen.OrganizationID)
@@ -41,7 +41,7 @@ func identitySecretDrift(t *testing.T, f IdentityFixture) {
 	first := ensureIdentity(t, f.Identities, spec)
 	ours := f.Secret(t, "acme")
 	f.Break(t, "acme", BrokenSecret, spec.Administrator.Email)
-	seen, err := f.Identities.Read(t.Context(), "acme")
+	seen, err := f.Identities.Read(t.Context(), "acme", tenant.IdentityNames{})
 	require.NoError(t, err)
 	require.NotEqual(t, first.Secret.Fingerprint, seen.Secret.Fingerprint)
 	require.False(t, f.Accepts(t, first.ClientID, ours))
@@ -55,12 +55,12 @@ func identityOrganizationLost(t *testing.T, f IdentityFixture) {
 	spec := identitySpec("acme")
 	ensureIdentity(t, f.Identities, spec)
 	f.Break(t, "acme", BrokenOrganization, spec.Administrator.Email)
-	_, err := f.Identities.Read(t.Context(), "acme")
+	_, err := f.Identities.Read(t.Context(), "acme", tenant.IdentityNames{})
 	require.ErrorIs(t, err, tenant.ErrAbsent)
 	ensureIdentity(t, f.Identities, spec)
 
 	f.Break(t, "acme", BrokenOrganization, spec.Administrator.Email)
-	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
+	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 	f.requireNothingLeft(t, spec)
 }
 
@@ -124,9 +124,12 @@ func identityRotatedByKey(t *testing.T, f IdentityFixture) {
 	spec := identitySpec("acme")
 	first := ensureIdentity(t, f.Identities, spec)
 	old := f.Secret(t, "acme")
+	require.Equal(t, first, ensureIdentity(t, f.Rotated, spec), "a new key alone changes no secret")
+	spec.SecretVersion = 2
 	second := ensureIdentity(t, f.Rotated, spec)
 	require.Equal(t, "k2", second.Secret.KeyID)
-	require.Equal(t, int64(1), second.Secret.Version)
+	require.Equal(t, int64(2), second.Secret.Version)
+	require.Equal(t, first.Secret.Incarnation, second.Secret.Incarnation)
 	require.NotEqual(t, first.Secret.Fingerprint, second.Secret.Fingerprint)
 	require.True(t, f.Accepts(t, first.ClientID, old), "a rotation has an overlap")
 	require.Equal(t, first.OrganizationID, second.OrganizationID)
@@ -136,11 +139,11 @@ func identityRotatedByKey(t *testing.T, f IdentityFixture) {
 	_, err := f.Rotated.Ensure(t.Context(), identitySpec("globex"), tenant.NoJournal{})
 	require.NoError(t, err)
 	before := f.snapshots(t, identitySpec("globex"))
-	_, err = f.Identities.Read(t.Context(), "globex")
+	_, err = f.Identities.Read(t.Context(), "globex", tenant.IdentityNames{})
 	requireCode(t, tenant.CodeUnknownKey, err)
 	_, err = f.Identities.Ensure(t.Context(), identitySpec("globex"), tenant.NoJournal{})
 	requireCode(t, tenant.CodeUnknownKey, err)
-	requireCode(t, tenant.CodeUnknownKey, f.Identities.Delete(t.Context(), "globex", tenant.NoJournal{}))
+	requireCode(t, tenant.CodeUnknownKey, f.Identities.Delete(t.Context(), "globex", tenant.IdentityNames{}, tenant.NoJournal{}))
 	require.Equal(t, before, f.snapshots(t, identitySpec("globex")))
 }
 
@@ -149,7 +152,7 @@ func identityUsedAgain(t *testing.T, f IdentityFixture) {
 	spec := identitySpec("acme")
 	first := ensureIdentity(t, f.Identities, spec)
 	old := f.Secret(t, "acme")
-	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
+	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 	second := ensureIdentity(t, f.Identities, spec)
 	require.NotEqual(t, first.OrganizationID, second.OrganizationID)
 	require.NotEqual(t, first.Secret.Fingerprint, second.Secret.Fingerprint)
@@ -164,7 +167,7 @@ func identityDeletedTwice(t *testing.T, f IdentityFixture) {
 	require.NoError(t, err)
 	bystander := ensureIdentity(t, f.Identities, identitySpec("bystander"))
 	for range 2 {
-		require.NoError(t, f.Identities.Delete(t.Context(), "acme", journal))
+		require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, journal))
 		f.requireNothingLeft(t, spec)
 		require.Empty(t, journal.Made(), "each removal is told")
 	}
@@ -180,7 +183,7 @@ func identityDeletedAroundForeign(t *testing.T, f IdentityFixture) {
 	f.Break(t, "acme", BrokenApplication, spec.Administrator.Email)
 	f.Plant(t, tenant.KindApplication, clientID)
 	before := f.Snapshot(t, tenant.KindApplication, clientID)
-	err := f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{})
+	err := f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{})
 	requireCode(t, tenant.CodeForeign, err)
 	require.ErrorContains(t, err, clientID)
 	require.Equal(t, before, f.Snapshot(t, tenant.KindApplication, clientID))
@@ -194,7 +197,7 @@ func identityDeletedDrifted(t *testing.T, f IdentityFixture) {
 	for _, part := range []IdentityPart{BrokenApplication, BrokenAdministrator, BrokenMembership} {
 		ensureIdentity(t, f.Identities, spec)
 		f.Break(t, "acme", part, spec.Administrator.Email)
-		require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
+		require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 		f.requireNothingLeft(t, spec)
 	}
 }

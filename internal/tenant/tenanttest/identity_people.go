@@ -21,12 +21,12 @@ func identitySharedPerson(t *testing.T, f IdentityFixture) {
 	second := ensureIdentity(t, f.Identities, globex)
 	require.Equal(t, first.AdministratorID, second.AdministratorID)
 	require.Equal(t, globex.Administrator, second.Administrator, "told as asked for: no difference for ever")
-	untouched, err := f.Identities.Read(t.Context(), "acme")
+	untouched, err := f.Identities.Read(t.Context(), "acme", tenant.IdentityNames{})
 	require.NoError(t, err)
 	require.Equal(t, first, untouched, "the person's own data was not touched")
 
 	// The first tenant goes: the account stays for the second.
-	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
+	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 	require.Equal(t, second, ensureIdentity(t, f.Identities, globex))
 	// The first one comes back and is nobody's rival.
 	require.Equal(t, first.AdministratorID, ensureIdentity(t, f.Identities, acme).AdministratorID)
@@ -38,10 +38,10 @@ func identitySharedPerson(t *testing.T, f IdentityFixture) {
 	globex.Administrator = acme.Administrator
 	ensureIdentity(t, f.Identities, globex)
 	f.Break(t, "acme", BrokenMembership, acme.Administrator.Email)
-	require.NoError(t, f.Identities.Delete(t.Context(), "globex", tenant.NoJournal{}))
+	require.NoError(t, f.Identities.Delete(t.Context(), "globex", tenant.IdentityNames{}, tenant.NoJournal{}))
 	require.Equal(t, first.AdministratorID, ensureIdentity(t, f.Identities, acme).AdministratorID)
 
-	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
+	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 	f.requireNothingLeft(t, acme)
 }
 
@@ -52,7 +52,7 @@ func identityMemberElsewhere(t *testing.T, f IdentityFixture) {
 	ensureIdentity(t, f.Identities, acme)
 	ensureIdentity(t, f.Identities, globex)
 	f.Join(t, "globex", acme.Administrator.Email)
-	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
+	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 	require.NotEmpty(t, f.Snapshot(t, tenant.KindUser, acme.Administrator.Email))
 	organization, clientID := f.Names("acme")
 	require.Empty(t, f.Snapshot(t, tenant.KindOrganization, organization))
@@ -68,7 +68,7 @@ func identityTwoCreators(t *testing.T, f IdentityFixture) {
 	for _, one := range got {
 		require.Equal(t, got[0], one, "exactly one organization, application and person")
 	}
-	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.NoJournal{}))
+	require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 	f.requireNothingLeft(t, spec)
 }
 
@@ -121,7 +121,7 @@ func identityTwoCreatorsInStep(t *testing.T, f IdentityFixture) {
 		for object, id := range journal.Made() {
 			require.Equal(t, ids[object.Kind], id, "the journal has the id of the one that is there")
 		}
-		require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, tenant.NoJournal{}))
+		require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, tenant.IdentityNames{}, tenant.NoJournal{}))
 		f.requireNothingLeft(t, spec)
 	}
 }
@@ -136,7 +136,7 @@ func identityTwoTenantsAtOnce(t *testing.T, f IdentityFixture) {
 	for n, one := range got {
 		require.Equal(t, got[0].AdministratorID, one.AdministratorID)
 		id := tenant.ID("tenant-" + strconv.Itoa(n))
-		require.NoError(t, f.Identities.Delete(t.Context(), id, tenant.NoJournal{}))
+		require.NoError(t, f.Identities.Delete(t.Context(), id, tenant.IdentityNames{}, tenant.NoJournal{}))
 	}
 	require.Empty(t, f.Snapshot(t, tenant.KindUser, "ada@example.com"))
 }
@@ -171,9 +171,9 @@ func identityInvitations(t *testing.T, f IdentityFixture) {
 	}
 	spec := identitySpec("acme")
 	ensureIdentity(t, f.Identities, spec)
-	first, err := inviter.Invite(t.Context(), "acme")
+	first, err := inviter.Invite(t.Context(), "acme", tenant.IdentityNames{})
 	require.NoError(t, err)
-	second, err := inviter.Invite(t.Context(), "acme")
+	second, err := inviter.Invite(t.Context(), "acme", tenant.IdentityNames{})
 	require.NoError(t, err)
 	for _, invitation := range []tenant.Invitation{first, second} {
 		link := invitation.Link.Reveal()
@@ -184,7 +184,7 @@ func identityInvitations(t *testing.T, f IdentityFixture) {
 		}
 	}
 	f.Break(t, "acme", BrokenAdministrator, spec.Administrator.Email)
-	_, err = inviter.Invite(t.Context(), "acme")
+	_, err = inviter.Invite(t.Context(), "acme", tenant.IdentityNames{})
 	require.ErrorIs(t, err, tenant.ErrAbsent)
 }
 
@@ -218,7 +218,7 @@ func identityKilledCreating(t *testing.T, f IdentityFixture) {
 			before := f.snapshots(t, spec)
 			ensureIdentity(t, f.Identities, spec)
 			require.Equal(t, before, f.snapshots(t, spec))
-			require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, journal))
+			require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, tenant.IdentityNames{}, journal))
 			f.requireNothingLeft(t, spec)
 			require.Empty(t, journal.Made())
 		}
@@ -256,7 +256,7 @@ func identityKilledChanging(t *testing.T, f IdentityFixture) {
 			require.Equal(t, int64(2), got.Secret.Version)
 			require.False(t, got.Enabled)
 			require.Empty(t, f.Snapshot(t, tenant.KindUser, former))
-			require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, tenant.NoJournal{}))
+			require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, tenant.IdentityNames{}, tenant.NoJournal{}))
 			f.requireNothingLeft(t, spec)
 		}
 	})
@@ -270,7 +270,9 @@ func identityKilledDeleting(t *testing.T, f IdentityFixture) {
 		journal := &Journal{}
 		_, err := f.Identities.Ensure(t.Context(), spec, journal)
 		require.NoError(t, err)
-		work := func(ctx context.Context) error { return f.Identities.Delete(ctx, spec.Tenant, journal) }
+		work := func(ctx context.Context) error {
+			return f.Identities.Delete(ctx, spec.Tenant, tenant.IdentityNames{}, journal)
+		}
 		return work, func(t *testing.T) {
 			t.Helper()
 			f.requireNothingLeft(t, spec)
