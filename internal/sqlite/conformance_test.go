@@ -186,6 +186,11 @@ func TestDatabases(t *testing.T) {
 	tenanttest.Databases(t, fixture)
 }
 
+func TestDatabaseClaims(t *testing.T) {
+	t.Parallel()
+	tenanttest.DatabaseClaims(t, fixture)
+}
+
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	tenanttest.Seeds(t, func(t *testing.T) tenanttest.SeedFixture {

@@ -34,10 +34,21 @@ func (b *Backend) Ensure(
 func (b *Backend) ensure(
 	ctx context.Context, at location, spec tenant.DatabaseSpec, journal tenant.Journal,
 ) (tenant.Database, error) {
+	if spec.Claim {
+		if err := migrations.CheckBaseline(spec.Migrations, spec.Baseline); err != nil {
+			return tenant.Database{}, err
+		}
+		if err := b.claim(ctx, at, journal); err != nil {
+			return tenant.Database{}, err
+		}
+	}
 	file, err := b.open(ctx, at)
 	switch {
 	case err == nil:
 		defer func() { file.close() }()
+		if err := file.baseline(ctx, spec); err != nil {
+			return tenant.Database{}, err
+		}
 		if err := journal.Adopted(ctx, at.object(), at.externalID()); err != nil {
 			return tenant.Database{}, err
 		}
@@ -86,9 +97,13 @@ func (f *file) converge(ctx context.Context, spec tenant.DatabaseSpec) (tenant.D
 }
 
 func migrate(ctx context.Context, f *file, files tenant.Migrations) ([]tenant.Migration, error) {
-	return migrations.Apply(ctx, migrations.Target{
+	return migrations.Apply(ctx, f.target(), files)
+}
+
+func (f *file) target() migrations.Target {
+	return migrations.Target{
 		DB: f.db, Dialect: migrations.SQLite(), Name: f.at.path, Classify: sqlitefile.Classify,
-	}, files)
+	}
 }
 
 // create returns what the new file has applied already.
@@ -122,7 +137,7 @@ func (b *Backend) create(
 // checkRoom counts by name first, which is cheap and never too low; only a pool that seems full is counted by mark.
 func (b *Backend) checkRoom(ctx context.Context, at location, limit int64) error {
 	names, err := b.names()
-	if err != nil || int64(len(names)) < limit {
+	if err != nil || limit == 0 || int64(len(names)) < limit {
 		return err
 	}
 	taken := int64(0)

@@ -38,9 +38,10 @@ type Config struct {
 type Backend struct{ config Config }
 
 var (
-	_ tenant.Databases      = (*Backend)(nil)
-	_ tenant.DatabaseLister = (*Backend)(nil)
-	_ tenant.Seeds          = (*Seeds)(nil)
+	_ tenant.Databases       = (*Backend)(nil)
+	_ tenant.DatabaseLister  = (*Backend)(nil)
+	_ tenant.DatabasePlanner = (*Backend)(nil)
+	_ tenant.Seeds           = (*Seeds)(nil)
 )
 
 // New returns the backend; it opens nothing.
@@ -189,7 +190,7 @@ func (b *Backend) ListDatabases(ctx context.Context) (map[tenant.ID]tenant.Datab
 	return out, errors.Join(broken...)
 }
 
-// names returns what may be a database of this installation, by name alone.
+// names returns what may be a database of this installation: a claimed one keeps the name that it had.
 func (b *Backend) names() ([]string, error) {
 	entries, err := os.ReadDir(b.config.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -200,8 +201,7 @@ func (b *Backend) names() ([]string, error) {
 	}
 	var out []string
 	for _, entry := range entries {
-		name, isDatabase := strings.CutSuffix(entry.Name(), suffix)
-		if isDatabase && strings.HasPrefix(name, b.config.Keyring.Installation()+"_") {
+		if name, isDatabase := strings.CutSuffix(entry.Name(), suffix); isDatabase {
 			out = append(out, name)
 		}
 	}

@@ -7,6 +7,7 @@ const (
 	CodeTenantIDChanged   Code = "tenant_id_changed"
 	CodeUnknownKey        Code = "unknown_key"
 	CodeForeign           Code = "foreign_object"
+	CodeNotFound          Code = "not_found"
 	CodeProtected         Code = "deletion_protected"
 	CodeNoPool            Code = "no_pool"
 	CodePoolFull          Code = "pool_full"
@@ -95,6 +96,12 @@ func Codes() []CodeInfo {
 			Terminal,
 			"An object of that name exists and does not carry our mark; it was left as it is.",
 			"Find out who made it. Rename or remove it yourself, or choose another tenant_id.",
+		},
+		{
+			CodeNotFound,
+			Terminal,
+			"What is to be imported or claimed does not exist.",
+			"Correct the name; to have it made, take the import or the claim out of the configuration.",
 		},
 		{
 			CodeProtected,
