@@ -154,6 +154,7 @@ func (s *Store) ownerOf(person user, asking tenant.ID) (tenant.ID, error) {
 // identity tells what was observed. The organization must be ours already.
 func (s *Store) identity(id tenant.ID, seen observed) (tenant.Identity, error) {
 	out := tenant.Identity{
+		Organization:   seen.name,
 		OrganizationID: seen.organization.id,
 		DisplayName:    seen.organization.displayName,
 		Administrator:  seen.organization.administratorCall,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -13,8 +14,10 @@ import (
 )
 
 var (
-	_ resource.ResourceWithConfigure  = (*databaseResource)(nil)
-	_ resource.ResourceWithModifyPlan = (*databaseResource)(nil)
+	_ resource.ResourceWithConfigure   = (*databaseResource)(nil)
+	_ resource.ResourceWithModifyPlan  = (*databaseResource)(nil)
+	_ resource.ResourceWithIdentity    = (*databaseResource)(nil)
+	_ resource.ResourceWithImportState = (*databaseResource)(nil)
 )
 
 // NewDatabase returns the resource tenant_database.
@@ -28,17 +31,27 @@ type databaseResource struct {
 }
 
 type databaseModel struct {
-	ID                 types.String `tfsdk:"id"`
-	TenantID           types.String `tfsdk:"tenant_id"`
-	Plan               types.String `tfsdk:"plan"`
-	Pool               types.String `tfsdk:"pool"`
-	MigrationsPath     types.String `tfsdk:"migrations_path"`
-	DeletionProtection types.Bool   `tfsdk:"deletion_protection"`
-	OnDestroy          types.String `tfsdk:"on_destroy"`
-	ReadOnly           types.Bool   `tfsdk:"read_only"`
-	Isolation          types.String `tfsdk:"isolation"`
-	Name               types.String `tfsdk:"name"`
-	Migrations         types.Map    `tfsdk:"migrations"`
+	ID                 types.String   `tfsdk:"id"`
+	TenantID           types.String   `tfsdk:"tenant_id"`
+	Plan               types.String   `tfsdk:"plan"`
+	Pool               types.String   `tfsdk:"pool"`
+	Name               types.String   `tfsdk:"name"`
+	Claim              types.Bool     `tfsdk:"claim"`
+	BaselineVersion    types.Int64    `tfsdk:"baseline_version"`
+	MigrationsPath     types.String   `tfsdk:"migrations_path"`
+	Extensions         types.Set      `tfsdk:"extensions"`
+	CredentialsVersion types.Int64    `tfsdk:"credentials_version"`
+	DeletionProtection types.Bool     `tfsdk:"deletion_protection"`
+	OnDestroy          types.String   `tfsdk:"on_destroy"`
+	Retention          types.String   `tfsdk:"retention"`
+	ForceDestroy       types.Bool     `tfsdk:"force_destroy"`
+	ReadOnly           types.Bool     `tfsdk:"read_only"`
+	OnDrift            types.String   `tfsdk:"on_drift"`
+	Isolation          types.String   `tfsdk:"isolation"`
+	Migrations         types.Map      `tfsdk:"migrations"`
+	Credentials        types.Object   `tfsdk:"credentials"`
+	Drift              types.Set      `tfsdk:"drift"`
+	Timeouts           timeouts.Value `tfsdk:"timeouts"`
 }
 
 // Metadata names the resource.
@@ -60,12 +73,15 @@ func (r *databaseResource) Create(
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	ctx, cancel := within(ctx, "create", plan.Timeouts.Create, &resp.Diagnostics)
+	defer cancel()
 	database, err := r.create(ctx, plan)
 	if err != nil {
-		addError(&resp.Diagnostics, tenant.StepDatabase, err)
+		addError(&resp.Diagnostics, tenant.StepDatabase, inTime(ctx, err))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan.with(database))...)
+	identify(ctx, resp.Identity, plan.TenantID, &resp.Diagnostics)
 }
 
 func (r *databaseResource) create(ctx context.Context, plan databaseModel) (tenant.Database, error) {
@@ -77,14 +93,17 @@ func (r *databaseResource) create(ctx context.Context, plan databaseModel) (tena
 	if err != nil {
 		return tenant.Database{}, err
 	}
-	if owner, own, err := findOwn(ctx, candidates, spec.Tenant); err != nil {
+	if owner, own, err := findOwn(ctx, candidates, plan); err != nil && !spec.Claim {
 		return tenant.Database{}, err
 	} else if own != nil {
 		candidates = tenant.Pools{owner}
+		if plan.ReadOnly.IsUnknown() { // an adopted one stays as suspended as it was
+			spec.ReadOnly = own.ReadOnly
+		}
 	}
 	var full []error
 	for _, pool := range candidates {
-		database, err := ensureIn(ctx, pool, spec, r.meta.journal())
+		database, err := ensureIn(ctx, pool, plan, spec, r.meta.journal())
 		if !tenant.HasCode(err, tenant.CodePoolFull) {
 			return database, err
 		}
@@ -102,9 +121,13 @@ func (r *databaseResource) create(ctx context.Context, plan databaseModel) (tena
 }
 
 func ensureIn(
-	ctx context.Context, pool tenant.Pool, spec tenant.DatabaseSpec, journal tenant.Journal,
+	ctx context.Context,
+	pool tenant.Pool,
+	plan databaseModel,
+	spec tenant.DatabaseSpec,
+	journal tenant.Journal,
 ) (tenant.Database, error) {
-	place, err := placeIn(pool, spec.Tenant)
+	place, err := placeIn(pool, plan)
 	if err != nil {
 		return tenant.Database{}, err
 	}
@@ -116,6 +139,7 @@ func ensureIn(
 func (r *databaseResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state databaseModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	identify(ctx, resp.Identity, state.TenantID, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || r.backends() == nil {
 		return
 	}
@@ -151,12 +175,15 @@ func (r *databaseResource) Update(
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	ctx, cancel := within(ctx, "update", plan.Timeouts.Update, &resp.Diagnostics)
+	defer cancel()
 	database, err := r.update(ctx, plan)
 	if err == nil {
 		resp.Diagnostics.Append(resp.State.Set(ctx, plan.with(database))...)
+		identify(ctx, resp.Identity, plan.TenantID, &resp.Diagnostics)
 		return
 	}
-	addError(&resp.Diagnostics, tenant.StepDatabase, err)
+	addError(&resp.Diagnostics, tenant.StepDatabase, inTime(ctx, err))
 	if reached, err := r.read(context.WithoutCancel(ctx), state); err == nil {
 		resp.Diagnostics.Append(resp.State.Set(ctx, state.seen(reached))...)
 	}
@@ -199,56 +226,14 @@ func (r *databaseResource) Delete(
 		addError(&resp.Diagnostics, tenant.StepDatabase, err)
 		return
 	}
+	ctx, cancel := within(ctx, "delete", state.Timeouts.Delete, &resp.Diagnostics)
+	defer cancel()
 	pool, err := r.backends().Pools.Find(state.Pool.ValueString())
 	if err == nil {
 		err = pool.Databases.Delete(ctx, tenant.ID(state.TenantID.ValueString()), state.place(),
-			tenant.Disposal{How: tenant.OnDestroy(state.OnDestroy.ValueString())}, r.meta.journal())
+			state.disposal(), r.meta.journal())
 	}
 	if !errors.Is(err, tenant.ErrAbsent) {
-		addError(&resp.Diagnostics, tenant.StepDatabase, err)
+		addError(&resp.Diagnostics, tenant.StepDatabase, inTime(ctx, err))
 	}
-}
-
-func (m databaseModel) place() tenant.Place {
-	return tenant.Place{
-		Pool:      m.Pool.ValueString(),
-		Isolation: tenant.Isolation(m.Isolation.ValueString()),
-		Name:      m.Name.ValueString(),
-	}
-}
-
-// desired is what the model wants the database to be.
-func (m databaseModel) desired(files tenant.Migrations) tenant.DatabaseSpec {
-	return tenant.DatabaseSpec{
-		Tenant: tenant.ID(m.TenantID.ValueString()), Migrations: files, ReadOnly: m.ReadOnly.ValueBool(),
-	}
-}
-
-// with is the planned model after an apply: what the plan left open is what was made.
-func (m databaseModel) with(database tenant.Database) databaseModel {
-	m.ID = m.TenantID
-	m.Pool = types.StringValue(database.Place.Pool)
-	m.Isolation = types.StringValue(string(database.Place.Isolation))
-	m.Name = types.StringValue(database.Place.Name)
-	return m.seen(database)
-}
-
-// seen is the model after a refresh: where the database lives is kept, what it has applied is new.
-func (m databaseModel) seen(database tenant.Database) databaseModel {
-	names := map[int64]string{}
-	for name := range m.Migrations.Elements() {
-		names[versionOf(name)] = name
-	}
-	sums := map[string]string{}
-	for _, applied := range database.Applied {
-		name := applied.Name
-		// A file that was renamed after it was applied keeps its new name, so that no plan renames it back.
-		if renamed, ok := names[applied.Version]; ok {
-			name = renamed
-		}
-		sums[name] = applied.SHA256
-	}
-	m.Migrations = sumsValue(sums)
-	m.ReadOnly = types.BoolValue(database.ReadOnly)
-	return m
 }

@@ -21,7 +21,7 @@ func (r *databaseResource) planMigrations(
 	diags *diag.Diagnostics,
 ) (tenant.Migrations, bool) {
 	plan.Migrations = types.MapUnknown(types.StringType)
-	if plan.MigrationsPath.IsUnknown() || r.meta == nil {
+	if !known(plan.MigrationsPath) || r.meta == nil {
 		return tenant.Migrations{}, false
 	}
 	files, err := r.load(plan.MigrationsPath)

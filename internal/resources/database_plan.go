@@ -27,6 +27,7 @@ func (r *databaseResource) ModifyPlan(
 	if req.Plan.Raw.IsNull() {
 		if prior != nil && !resp.Diagnostics.HasError() {
 			addError(&resp.Diagnostics, tenant.StepDatabase, r.protects(*prior))
+			r.planDisposal(ctx, *prior, &resp.Diagnostics)
 		}
 		return
 	}
@@ -36,12 +37,13 @@ func (r *databaseResource) ModifyPlan(
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	plan.Pool = config.Pool
+	plan.Pool, plan.Name, plan.ReadOnly = config.Pool, config.Name, config.ReadOnly
 	if prior == nil {
 		plan = r.planCreate(ctx, plan, &resp.Diagnostics)
 	} else {
-		plan = r.planUpdate(*prior, plan, &resp.Diagnostics)
+		plan = r.planUpdate(ctx, *prior, plan, &resp.Diagnostics)
 	}
+	r.planDisposal(ctx, plan, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	}
@@ -67,13 +69,20 @@ func (r *databaseResource) planCreate(
 	ctx context.Context, plan databaseModel, diags *diag.Diagnostics,
 ) databaseModel {
 	plan.ID = plan.TenantID
-	plan.Isolation, plan.Name = types.StringUnknown(), types.StringUnknown()
+	plan.Isolation, plan.Credentials = types.StringUnknown(), types.ObjectUnknown(credentialsType())
+	plan.Drift = textSet(nil)
+	if plan.Name.IsNull() {
+		plan.Name = types.StringUnknown()
+	}
+	if plan.ReadOnly.IsNull() {
+		plan.ReadOnly = types.BoolUnknown()
+	}
 	files, loaded := r.planMigrations(&plan, diags)
 	open := plan.Pool.IsUnknown()
 	if plan.Pool.IsNull() {
 		plan.Pool = types.StringUnknown()
 	}
-	if r.backends() == nil || open || !known(plan.TenantID, plan.Plan) {
+	if r.backends() == nil || open || plan.Plan.IsUnknown() || !known(plan.TenantID) {
 		return plan
 	}
 	candidates, err := r.candidates(plan)
@@ -85,9 +94,9 @@ func (r *databaseResource) planCreate(
 		addAttributeError(diags, at, tenant.StepDatabase, err)
 		return plan
 	}
-	id := tenant.ID(plan.TenantID.ValueString())
+	r.planPlaces(ctx, candidates, plan, files, diags)
 	if len(candidates) == 1 {
-		place, err := placeIn(candidates[0], id)
+		place, err := placeIn(candidates[0], plan)
 		if err != nil {
 			addError(diags, tenant.StepDatabase, err)
 			return plan
@@ -95,15 +104,19 @@ func (r *databaseResource) planCreate(
 		plan.Pool = types.StringValue(place.Pool)
 		plan.Isolation, plan.Name = types.StringValue(string(place.Isolation)), types.StringValue(place.Name)
 	}
-	_, own, err := findOwn(ctx, candidates, id)
-	addLookup(diags, tenant.StepDatabase, err)
+	_, own, err := findOwn(ctx, candidates, plan)
+	if !plan.Claim.ValueBool() {
+		addLookup(diags, tenant.StepDatabase, err)
+	}
 	if own != nil && loaded {
 		addPending(diags, files, own.Applied)
 	}
 	return plan
 }
 
-func (r *databaseResource) planUpdate(prior, plan databaseModel, diags *diag.Diagnostics) databaseModel {
+func (r *databaseResource) planUpdate(
+	ctx context.Context, prior, plan databaseModel, diags *diag.Diagnostics,
+) databaseModel {
 	if !keepsTenant(diags, tenant.StepDatabase, prior.TenantID, plan.TenantID) {
 		return plan
 	}
@@ -112,10 +125,30 @@ func (r *databaseResource) planUpdate(prior, plan databaseModel, diags *diag.Dia
 			moves(prior, fmt.Sprintf("pool %q is wanted", plan.Pool.ValueString())))
 		return plan
 	}
+	if known(plan.Name) && !plan.Name.Equal(prior.Name) {
+		addAttributeError(diags, path.Root("name"), tenant.StepDatabase,
+			moves(prior, fmt.Sprintf("the name %q is wanted", plan.Name.ValueString())))
+		return plan
+	}
 	addError(diags, tenant.StepDatabase, r.staysIn(prior, plan))
 	plan.ID, plan.Pool, plan.Isolation, plan.Name = prior.ID, prior.Pool, prior.Isolation, prior.Name
-	if files, loaded := r.planMigrations(&plan, diags); loaded {
+	plan.Credentials = prior.Credentials
+	if plan.ReadOnly.IsNull() {
+		plan.ReadOnly = prior.ReadOnly
+	}
+	files, loaded := r.planMigrations(&plan, diags)
+	if !loaded && plan.MigrationsPath.IsNull() {
+		plan.Migrations = prior.Migrations
+	}
+	if loaded {
 		addPending(diags, files, prior.applied())
+	}
+	plan = plan.repairing(prior, diags)
+	r.checkCredentials(plan, prior, diags)
+	if loaded && r.backends() != nil && !plan.Migrations.Equal(prior.Migrations) {
+		if pool, err := r.backends().Pools.Find(prior.Pool.ValueString()); err == nil {
+			r.planPlaces(ctx, tenant.Pools{pool}, plan, files, diags)
+		}
 	}
 	return plan
 }
@@ -133,7 +166,7 @@ func (r *databaseResource) staysIn(prior, plan databaseModel) error {
 	if string(pool.Isolation) != prior.Isolation.ValueString() {
 		return moves(prior, fmt.Sprintf("the pool is now configured with isolation %q", pool.Isolation))
 	}
-	if plan.Plan.IsUnknown() || plan.Plan.Equal(prior.Plan) || pool.Takes(plan.Plan.ValueString()) {
+	if !known(plan.Plan) || plan.Plan.Equal(prior.Plan) || pool.Takes(plan.Plan.ValueString()) {
 		return nil
 	}
 	takers, err := pools.For(plan.Plan.ValueString())
@@ -163,13 +196,17 @@ func (r *databaseResource) candidates(plan databaseModel) (tenant.Pools, error) 
 	pools := r.backends().Pools
 	wanted := plan.Plan.ValueString()
 	if !known(plan.Pool) {
+		if plan.Plan.IsNull() {
+			return nil, tenant.Fail(tenant.CodeInvalidConfig, "placing tenant "+plan.TenantID.ValueString(),
+				errors.New("neither plan nor pool says where"))
+		}
 		return pools.For(wanted)
 	}
 	pool, err := pools.Find(plan.Pool.ValueString())
 	if err != nil {
 		return nil, err
 	}
-	if !pool.Takes(wanted) {
+	if !plan.Plan.IsNull() && !pool.Takes(wanted) {
 		return nil, tenant.Fail(
 			tenant.CodeNoPool,
 			fmt.Sprintf("placing tenant %s", plan.TenantID.ValueString()),
@@ -184,15 +221,15 @@ func (r *databaseResource) candidates(plan databaseModel) (tenant.Pools, error) 
 func findOwn(
 	ctx context.Context,
 	candidates tenant.Pools,
-	id tenant.ID,
+	model databaseModel,
 ) (tenant.Pool, *tenant.Database, error) {
 	var blocked error
 	for _, pool := range candidates {
-		place, err := placeIn(pool, id)
+		place, err := placeIn(pool, model)
 		if err != nil {
 			return tenant.Pool{}, nil, err
 		}
-		own, err := pool.Databases.Read(ctx, id, place)
+		own, err := pool.Databases.Read(ctx, tenant.ID(model.TenantID.ValueString()), place)
 		if err == nil {
 			return pool, &own, nil
 		}
@@ -203,8 +240,13 @@ func findOwn(
 	return tenant.Pool{}, nil, blocked
 }
 
-func placeIn(pool tenant.Pool, id tenant.ID) (tenant.Place, error) {
-	name, err := pool.Databases.DatabaseName(id, pool.Isolation)
+// placeIn is where the database lives in that pool: under the name that was given, or the one that follows from
+// installation and tenant.
+func placeIn(pool tenant.Pool, model databaseModel) (tenant.Place, error) {
+	name, err := pool.Databases.DatabaseName(tenant.ID(model.TenantID.ValueString()), pool.Isolation)
+	if known(model.Name) {
+		name = model.Name.ValueString()
+	}
 	if err != nil {
 		return tenant.Place{}, err
 	}

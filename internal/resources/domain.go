@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -14,8 +15,10 @@ import (
 )
 
 var (
-	_ resource.ResourceWithConfigure  = (*domainResource)(nil)
-	_ resource.ResourceWithModifyPlan = (*domainResource)(nil)
+	_ resource.ResourceWithConfigure   = (*domainResource)(nil)
+	_ resource.ResourceWithModifyPlan  = (*domainResource)(nil)
+	_ resource.ResourceWithIdentity    = (*domainResource)(nil)
+	_ resource.ResourceWithImportState = (*domainResource)(nil)
 )
 
 // NewDomain returns the resource tenant_domain.
@@ -24,22 +27,24 @@ func NewDomain() resource.Resource { return &domainResource{} }
 type domainResource struct{ configured }
 
 type domainModel struct {
-	ID                 types.String `tfsdk:"id"`
-	TenantID           types.String `tfsdk:"tenant_id"`
-	Plan               types.String `tfsdk:"plan"`
-	CustomHostname     types.String `tfsdk:"custom_hostname"`
-	TTL                types.Int64  `tfsdk:"ttl"`
-	VerificationWindow types.String `tfsdk:"verification_window"`
-	DefaultHostname    types.String `tfsdk:"default_hostname"`
-	Verification       types.String `tfsdk:"verification"`
-	ProofSeen          types.Bool   `tfsdk:"proof_seen"`
-	WindowPassed       types.Bool   `tfsdk:"window_passed"`
-	UsableHostnames    types.List   `tfsdk:"usable_hostnames"`
-	ActiveHostname     types.String `tfsdk:"active_hostname"`
-	RequiredRecords    types.List   `tfsdk:"required_records"`
-	Upstream           types.String `tfsdk:"upstream"`
-	Missing            types.Set    `tfsdk:"missing"`
-	Altered            types.Set    `tfsdk:"altered"`
+	ID                 types.String   `tfsdk:"id"`
+	TenantID           types.String   `tfsdk:"tenant_id"`
+	Plan               types.String   `tfsdk:"plan"`
+	CustomHostname     types.String   `tfsdk:"custom_hostname"`
+	Claim              types.Bool     `tfsdk:"claim"`
+	TTL                types.Int64    `tfsdk:"ttl"`
+	VerificationWindow types.String   `tfsdk:"verification_window"`
+	DefaultHostname    types.String   `tfsdk:"default_hostname"`
+	Verification       types.String   `tfsdk:"verification"`
+	ProofSeen          types.Bool     `tfsdk:"proof_seen"`
+	WindowPassed       types.Bool     `tfsdk:"window_passed"`
+	UsableHostnames    types.List     `tfsdk:"usable_hostnames"`
+	ActiveHostname     types.String   `tfsdk:"active_hostname"`
+	RequiredRecords    types.List     `tfsdk:"required_records"`
+	Upstream           types.String   `tfsdk:"upstream"`
+	Missing            types.Set      `tfsdk:"missing"`
+	Altered            types.Set      `tfsdk:"altered"`
+	Timeouts           timeouts.Value `tfsdk:"timeouts"`
 }
 
 // Metadata names the resource.
@@ -60,19 +65,23 @@ func (r *domainResource) Create(
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	ctx, cancel := within(ctx, "create", plan.Timeouts.Create, &resp.Diagnostics)
+	defer cancel()
 	seen, err := r.backends().Domains.Ensure(ctx, plan.desired(), r.meta.journal())
 	if err != nil {
-		addError(&resp.Diagnostics, tenant.StepDomain, err)
+		addError(&resp.Diagnostics, tenant.StepDomain, inTime(ctx, err))
 		return
 	}
 	addRivals(&resp.Diagnostics, seen.Claim)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan.with(r.look(seen), plan.desired(), r.meta.now()))...)
+	identify(ctx, resp.Identity, plan.TenantID, &resp.Diagnostics)
 }
 
 // Read moves observed things only: what is proved is moved by a planned change.
 func (r *domainResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state domainModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	identify(ctx, resp.Identity, state.TenantID, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || r.backends() == nil {
 		return
 	}
@@ -122,14 +131,17 @@ func (r *domainResource) Update(
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	ctx, cancel := within(ctx, "update", plan.Timeouts.Update, &resp.Diagnostics)
+	defer cancel()
 	spec := plan.desired()
 	seen, err := r.update(ctx, &spec, plan, state)
 	if err == nil {
 		addRivals(&resp.Diagnostics, seen.Claim)
 		resp.Diagnostics.Append(resp.State.Set(ctx, plan.with(r.look(seen), spec, r.meta.now()))...)
+		identify(ctx, resp.Identity, plan.TenantID, &resp.Diagnostics)
 		return
 	}
-	addError(&resp.Diagnostics, tenant.StepDomain, err)
+	addError(&resp.Diagnostics, tenant.StepDomain, inTime(ctx, err))
 	if reached, err := r.refresh(context.WithoutCancel(ctx), state); err == nil {
 		resp.Diagnostics.Append(resp.State.Set(ctx, reached)...)
 	}
@@ -164,11 +176,13 @@ func (r *domainResource) Delete(
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	ctx, cancel := within(ctx, "delete", state.Timeouts.Delete, &resp.Diagnostics)
+	defer cancel()
 	err := r.staysInZone(state)
 	if err == nil {
 		err = r.backends().Domains.Delete(ctx, tenant.ID(state.TenantID.ValueString()), r.meta.journal())
 	}
-	addError(&resp.Diagnostics, tenant.StepDomain, err)
+	addError(&resp.Diagnostics, tenant.StepDomain, inTime(ctx, err))
 }
 
 // sighting is what was seen of a domain, with the records that its claim requires.
@@ -193,6 +207,7 @@ func (m domainModel) desired() tenant.DomainSpec {
 		Tenant:         tenant.ID(m.TenantID.ValueString()),
 		CustomHostname: m.CustomHostname.ValueString(),
 		Upstream:       m.Upstream.ValueString(),
+		Claim:          m.Claim.ValueBool(),
 		TTL:            time.Duration(m.TTL.ValueInt64()) * time.Second,
 		Window:         window,
 	}

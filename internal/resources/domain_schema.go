@@ -18,11 +18,14 @@ import (
 // maxTTL is what a TTL can be at most, in seconds: RFC 2181, section 8.
 const maxTTL = 1<<31 - 1
 
+// defaultWindow is tenant.DefaultVerificationWindow as it is configured.
+const defaultWindow = "72h"
+
 // verificationNone is what verification says of a tenant without a custom hostname.
 const verificationNone = "none"
 
 // Schema describes the resource.
-func (r *domainResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (r *domainResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The tenant's hostnames: one under the installation's zone at once, and optionally one of the " +
 			"customer's own, which counts from the moment its proof of ownership was seen.",
@@ -43,6 +46,12 @@ func (r *domainResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 						return errors.Unwrap(tenant.CheckHostname(s, "-"))
 					})},
 			},
+			"claim": schema.BoolAttribute{
+				Optional: true,
+				MarkdownDescription: "Whether a DNS record of the default hostname that nobody has marked is taken over: it is " +
+					"marked, and then changed to point at the edge. Has no effect once the record is the tenant's.",
+			},
+			"timeouts": timeoutsAttribute(ctx),
 			"ttl": schema.Int64Attribute{
 				Optional: true, Computed: true,
 				Default:             int64default.StaticInt64(int64(tenant.DefaultTTL.Seconds())),
@@ -52,7 +61,7 @@ func (r *domainResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 			"verification_window": schema.StringAttribute{
 				Optional: true,
 				Computed: true,
-				Default:  stringdefault.StaticString("72h"),
+				Default:  stringdefault.StaticString(defaultWindow),
 				MarkdownDescription: "How long a proof is waited for before the hostname counts as expired, like `72h` (the " +
 					"default). A later proof still verifies it.",
 				Validators: []validator.String{check(tenant.StepDomain, tenant.CodeInvalidConfig,

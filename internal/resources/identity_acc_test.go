@@ -149,12 +149,12 @@ func TestAccIdentitySecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	secret := func(key string, version int64) []statecheck.StateCheck {
-		return []statecheck.StateCheck{statecheck.ExpectKnownValue(identityAddress, tfjsonpath.New("secret"),
+		return []statecheck.StateCheck{statecheck.ExpectKnownValue(identityAddress, tfjsonpath.New("credentials"),
 			knownvalue.ObjectPartial(map[string]knownvalue.Check{
 				"key_id": text(key), "version": knownvalue.Int64Exact(version),
 			}))}
 	}
-	rotated := planned(plancheck.ExpectUnknownValue(identityAddress, tfjsonpath.New("secret")))
+	rotated := planned(plancheck.ExpectUnknownValue(identityAddress, tfjsonpath.New("credentials")))
 	k1, k2 := key("k1", 7), key("k2", 8)
 	rekey := func(keys ...tenant.Key) func() {
 		return func() {
@@ -170,37 +170,37 @@ func TestAccIdentitySecret(t *testing.T) {
 				changedIdentity(t, w, func(spec *tenant.IdentitySpec) { spec.SecretVersion = 2 })
 			},
 			Config: identityConfig(
-				"secret_version = 2",
+				"credentials_version = 2",
 			),
 			ConfigPlanChecks:  rotated,
 			ConfigStateChecks: secret("k1", 2),
 		},
 		acc.TestStep{
 			Config: identityConfig(
-				"secret_version = 3",
+				"credentials_version = 3",
 			),
 			ConfigPlanChecks:  rotated,
 			ConfigStateChecks: secret("k1", 3),
 		},
 		acc.TestStep{
-			Config: identityConfig("secret_version = 2"), PlanOnly: true,
-			ExpectError: failsWith(tenant.CodeInvalidConfig, "secret_version"),
+			Config: identityConfig("credentials_version = 2"), PlanOnly: true,
+			ExpectError: failsWith(tenant.CodeInvalidConfig, "credentials_version"),
 		},
 		acc.TestStep{
 			PreConfig: rekey(
 				k2,
 				k1,
 			),
-			Config:            identityConfig("secret_version = 3"),
+			Config:            identityConfig("credentials_version = 3"),
 			ConfigStateChecks: secret("k1", 3),
 			ConfigPlanChecks:  planned(action(identityAddress, plancheck.ResourceActionNoop)),
 		},
 		acc.TestStep{
-			PreConfig: rekey(k2), Config: identityConfig("secret_version = 3"), PlanOnly: true,
+			PreConfig: rekey(k2), Config: identityConfig("credentials_version = 3"), PlanOnly: true,
 			ExpectError: failsWith(tenant.CodeUnknownKey, "k1"),
 		},
 		acc.TestStep{
-			PreConfig: rekey(k2, k1), Config: identityConfig("secret_version = 4"), ConfigPlanChecks: rotated,
+			PreConfig: rekey(k2, k1), Config: identityConfig("credentials_version = 4"), ConfigPlanChecks: rotated,
 			ConfigStateChecks: secret("k2", 4),
 		},
 	)
@@ -230,7 +230,7 @@ func TestAccIdentityPartsAreMadeAgain(t *testing.T) {
 			PreConfig: func() {
 				w.exec(t, "identity.db", "UPDATE applications SET secret_hash = printf('%064d', 0)")
 			},
-			Config: identityConfig(""), ConfigPlanChecks: unknown("secret"),
+			Config: identityConfig(""), ConfigPlanChecks: unknown("credentials"),
 		},
 		acc.TestStep{
 			PreConfig: func() { w.exec(t, "identity.db", "DELETE FROM applications") },

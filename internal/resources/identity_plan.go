@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -32,14 +33,15 @@ func (r *identityResource) ModifyPlan(
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	plan.Enabled = config.Enabled
+	plan.Enabled, plan.OrganizationName, plan.ClientID = config.Enabled, config.OrganizationName, config.ClientID
 	plan.RedirectURIs = plan.redirects()
-	plan.Missing, plan.Altered = textSet(nil), textSet(nil)
+	plan.Missing, plan.Altered, plan.Drift = textSet(nil), textSet(nil), textSet(nil)
 	if prior == nil {
 		plan = plan.created()
-		r.lookForForeign(ctx, plan, &resp.Diagnostics)
+		r.lookForForeign(ctx, plan, config, &resp.Diagnostics)
 	} else if keepsTenant(&resp.Diagnostics, tenant.StepIdentity, prior.TenantID, plan.TenantID) {
 		r.checkSecret(plan, *prior, &resp.Diagnostics)
+		addError(&resp.Diagnostics, tenant.StepIdentity, plan.keepsNames(*prior))
 		plan = plan.after(*prior)
 	}
 	if resp.Diagnostics.HasError() {
@@ -53,8 +55,10 @@ func (r *identityResource) ModifyPlan(
 func (m identityModel) created() identityModel {
 	m.ID = m.TenantID
 	m.OrganizationID, m.AdministratorID = types.StringUnknown(), types.StringUnknown()
-	m.ApplicationID, m.ClientID = types.StringUnknown(), types.StringUnknown()
-	m.Secret = types.ObjectUnknown(secretType())
+	m.ApplicationID = types.StringUnknown()
+	open(&m.ClientID)
+	open(&m.OrganizationName)
+	m.Credentials = m.newCredentials()
 	if m.Enabled.IsNull() {
 		m.Enabled = types.BoolUnknown()
 	}
@@ -66,17 +70,19 @@ func (m identityModel) after(prior identityModel) identityModel {
 	wasEnabled := m.Enabled
 	lost := append(stringsOf(prior.Missing.Elements()), stringsOf(prior.Altered.Elements())...)
 	m.ID, m.OrganizationID, m.AdministratorID = prior.ID, prior.OrganizationID, prior.AdministratorID
-	m.ApplicationID, m.ClientID, m.Secret = prior.ApplicationID, prior.ClientID, prior.Secret
+	m.ApplicationID, m.ClientID, m.Credentials = prior.ApplicationID, prior.ClientID, prior.Credentials
+	m.OrganizationName = prior.OrganizationName
 	if slices.Contains(lost, partOrganization) {
 		m = m.created()
 		m.ID = prior.ID
 	}
 	if slices.Contains(lost, partApplication) {
-		m.ApplicationID, m.ClientID = types.StringUnknown(), types.StringUnknown()
-		m.Secret = types.ObjectUnknown(secretType())
+		m.ApplicationID = types.StringUnknown()
+		m.Credentials = m.newCredentials()
 	}
-	if slices.Contains(lost, partSecret) || !m.SecretVersion.Equal(prior.SecretVersion) {
-		m.Secret = types.ObjectUnknown(secretType())
+	if slices.Contains(lost, partSecret) || !m.CredentialsVersion.Equal(prior.CredentialsVersion) ||
+		!m.Public.Equal(prior.Public) {
+		m.Credentials = m.newCredentials()
 	}
 	sameMail := textOf(m.Administrator, "email").Equal(textOf(prior.Administrator, "email"))
 	if slices.Contains(lost, partAdministrator) || !sameMail {
@@ -87,6 +93,36 @@ func (m identityModel) after(prior identityModel) identityModel {
 		m.Enabled = prior.Enabled
 	}
 	return m
+}
+
+// newCredentials is what is known of a secret before it is derived.
+func (m identityModel) newCredentials() types.Object {
+	if m.Public.ValueBool() {
+		return types.ObjectNull(secretType())
+	}
+	return types.ObjectUnknown(secretType())
+}
+
+// open makes a text that nobody has given one that the apply decides.
+func open(text *types.String) {
+	if text.IsNull() {
+		*text = types.StringUnknown()
+	}
+}
+
+// keepsNames refuses to look for an existing identity under other names: it would be made a second time.
+func (m identityModel) keepsNames(prior identityModel) error {
+	for what, texts := range map[string][2]types.String{
+		"organization_name": {prior.OrganizationName, m.OrganizationName},
+		"client_id":         {prior.ClientID, m.ClientID},
+	} {
+		if known(texts[1]) && known(texts[0]) && !texts[1].Equal(texts[0]) {
+			return tenant.Fail(tenant.CodePlacementChange, fmt.Sprintf("changing the %s of tenant %s", what,
+				prior.TenantID.ValueString()), fmt.Errorf("it is %q and never changes; %q is wanted",
+				texts[0].ValueString(), texts[1].ValueString()))
+		}
+	}
+	return nil
 }
 
 // redirects are the redirect URIs for the hostnames, unknown as long as one of them is.
@@ -103,42 +139,39 @@ func (m identityModel) redirects() types.Set {
 	return textSet(uris)
 }
 
-func (r *identityResource) lookForForeign(ctx context.Context, plan identityModel, diags *diag.Diagnostics) {
+// lookForForeign looks for what is in the way, and for what the identity system would refuse.
+func (r *identityResource) lookForForeign(
+	ctx context.Context, plan, config identityModel, diags *diag.Diagnostics,
+) {
 	if r.backends() == nil || !known(plan.TenantID) {
 		return
 	}
-	_, err := r.backends().Identities.Read(ctx, tenant.ID(plan.TenantID.ValueString()), tenant.IdentityNames{})
-	if !errors.Is(err, tenant.ErrAbsent) {
-		addLookup(diags, tenant.StepIdentity, err)
+	identities := r.backends().Identities
+	planner, ok := identities.(tenant.IdentityPlanner)
+	if !ok || !known(plan.DisplayName, textOf(plan.Administrator, "email"), textOf(plan.Administrator, "name")) {
+		_, err := identities.Read(ctx, tenant.ID(plan.TenantID.ValueString()), config.names())
+		if !errors.Is(err, tenant.ErrAbsent) && !plan.Claim.ValueBool() {
+			addLookup(diags, tenant.StepIdentity, err)
+		}
+		return
+	}
+	notes, err := planner.PlanIdentity(ctx, plan.desired(config))
+	addLookup(diags, tenant.StepIdentity, err)
+	if len(notes) > 0 {
+		diags.AddWarning("About the identity of tenant "+plan.TenantID.ValueString(), strings.Join(notes, "\n"))
 	}
 }
 
-// checkSecret refuses a state whose secret nobody can derive any more, and a version that goes back: an old secret
-// may be known to those it was taken from.
+// checkSecret refuses a state whose secret nobody can derive any more, and a version that goes back.
 func (r *identityResource) checkSecret(plan, prior identityModel, diags *diag.Diagnostics) {
-	if plan.SecretVersion.ValueInt64() < prior.SecretVersion.ValueInt64() && !plan.SecretVersion.IsUnknown() {
-		addAttributeError(
-			diags,
-			path.Root("secret_version"),
-			tenant.StepIdentity,
-			tenant.Fail(tenant.CodeInvalidConfig,
-				"lowering the secret_version of tenant "+prior.TenantID.ValueString(),
-				fmt.Errorf("it is %d, and can only be raised", prior.SecretVersion.ValueInt64())),
-		)
+	was, is := prior.CredentialsVersion, plan.CredentialsVersion
+	if !is.IsUnknown() && is.ValueInt64() < was.ValueInt64() {
+		addAttributeError(diags, path.Root("credentials_version"), tenant.StepIdentity,
+			lowered(prior.TenantID.ValueString(), was.ValueInt64()))
 	}
-	keyID := textOf(prior.Secret, "key_id")
-	if r.backends() == nil || !known(keyID) {
+	if r.backends() == nil {
 		return
 	}
-	_, err := r.backends().Keyring.Derive(tenant.SecretRef{
-		Tenant: tenant.ID(
-			prior.TenantID.ValueString(),
-		),
-		Purpose: tenant.ApplicationSecret,
-		KeyID:   keyID.ValueString(),
-	})
-	if err != nil {
-		addAttributeError(diags, path.Root("secret"), tenant.StepIdentity, tenant.Fail(tenant.CodeUnknownKey,
-			"planning the application's secret of tenant "+prior.TenantID.ValueString(), err))
-	}
+	addAttributeError(diags, path.Root("credentials"), tenant.StepIdentity,
+		derivable(r.backends().Keyring, prior.TenantID, prior.Credentials, tenant.ApplicationSecret))
 }

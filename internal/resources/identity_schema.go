@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/mail"
@@ -10,9 +11,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/setdefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
@@ -24,7 +25,7 @@ import (
 
 // Schema describes the resource.
 func (r *identityResource) Schema(
-	_ context.Context,
+	ctx context.Context,
 	_ resource.SchemaRequest,
 	resp *resource.SchemaResponse,
 ) {
@@ -37,6 +38,54 @@ func (r *identityResource) Schema(
 			"display_name": schema.StringAttribute{
 				Required: true, MarkdownDescription: "The tenant's name as people read it.",
 				Validators: []validator.String{identityCheck("display_name", checkName)},
+			},
+			"organization_name": schema.StringAttribute{
+				Optional: true,
+				Computed: true,
+				MarkdownDescription: "The organization's name in the identity system. Left out, it follows from installation " +
+					"and tenant_id; give one only to an organization that existed before. It never changes.",
+				Validators: []validator.String{identityCheck("organization_name", checkName)},
+			},
+			"claim": schema.BoolAttribute{
+				Optional: true,
+				MarkdownDescription: "Whether an organization and an application of these names that carry nobody's mark are taken " +
+					"over: they are marked, and then managed like any other. Has no effect once they are the tenant's.",
+			},
+			"public": schema.BoolAttribute{
+				Optional: true, Computed: true, Default: booldefault.StaticBool(false),
+				MarkdownDescription: "Whether the application is a public client without a secret, such as a single-page " +
+					"application. Defaults to `false`.",
+			},
+			"domains": schema.SetAttribute{
+				Optional: true, ElementType: types.StringType,
+				MarkdownDescription: "Domains by which the organization's people are recognised. One counts as verified if it is " +
+					"among `hostnames`.",
+				Validators: []validator.Set{
+					setvalidator.NoNullValues(),
+					setvalidator.ValueStringsAre(identityCheck("domains", checkDomain)),
+				},
+			},
+			"single_sign_on": schema.SingleNestedAttribute{
+				Optional:            true,
+				MarkdownDescription: "The tenant's own OpenID Connect provider, at which its people sign in.",
+				Attributes: map[string]schema.Attribute{
+					"issuer": schema.StringAttribute{
+						Required: true, MarkdownDescription: "Its issuer, an https URL.",
+						Validators: []validator.String{identityCheck("single_sign_on.issuer", checkIssuer)},
+					},
+					"client_id": schema.StringAttribute{
+						Required: true, MarkdownDescription: "The client id that it has given us.",
+						Validators: []validator.String{identityCheck("single_sign_on.client_id", checkName)},
+					},
+					"client_secret": schema.StringAttribute{
+						Optional: true, WriteOnly: true, Sensitive: true,
+						MarkdownDescription: "The client secret that it has given us. Write-only: it is in no state and no plan.",
+					},
+					"client_secret_version": schema.Int64Attribute{
+						Optional:            true,
+						MarkdownDescription: "Raised by one to hand over another client_secret, which Terraform can't compare.",
+					},
+				},
 			},
 			"hostnames": schema.ListAttribute{
 				Required:    true,
@@ -82,14 +131,14 @@ func (r *identityResource) Schema(
 				Computed:            true,
 				MarkdownDescription: "Whether people can sign in. Left out, it stays as it is; a new identity is enabled.",
 			},
-			"secret_version": schema.Int64Attribute{
+			"credentials_version": schema.Int64Attribute{
 				Optional: true,
 				Computed: true,
 				Default:  int64default.StaticInt64(1),
-				MarkdownDescription: "Raised to give the application a new secret, derived with the provider's current key. A " +
-					"new current key alone plans nothing; the identity's next change may use it. Defaults to 1.",
+				MarkdownDescription: "Raised by one to give the application a new secret, derived with the provider's " +
+					"current key. A new current key alone changes nothing. Defaults to 1.",
 				Validators: []validator.Int64{
-					between{tenant.StepIdentity, "secret_version", 1, math.MaxInt32},
+					between{tenant.StepIdentity, "credentials_version", 1, math.MaxInt32},
 				},
 			},
 			"organization_id": schema.StringAttribute{
@@ -101,8 +150,11 @@ func (r *identityResource) Schema(
 				MarkdownDescription: "The application's id.",
 			},
 			"client_id": schema.StringAttribute{
-				Computed:            true,
-				MarkdownDescription: "The application's OAuth client id.",
+				Optional: true,
+				Computed: true,
+				MarkdownDescription: "The application's OAuth client id. Left out, it follows from installation and " +
+					"tenant_id; give one only to an application that existed before. It never changes.",
+				Validators: []validator.String{identityCheck("client_id", checkName)},
 			},
 			"administrator_id": schema.StringAttribute{
 				Computed:            true,
@@ -113,7 +165,18 @@ func (r *identityResource) Schema(
 				ElementType:         types.StringType,
 				MarkdownDescription: "The redirect URIs of the application: `redirect_path` on each of `hostnames`.",
 			},
-			"secret": secretAttribute(),
+			"credentials": schema.SingleNestedAttribute{
+				Computed:   true,
+				Attributes: secretAttribute().Attributes,
+				MarkdownDescription: "What there is to know of the application's secret without knowing it: hand it to the " +
+					"ephemeral resource `tenant_identity_credentials`, which derives the secret.",
+			},
+			"timeouts": timeoutsAttribute(ctx),
+			"drift": schema.SetAttribute{
+				Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "What else the last refresh found changed by hand, by name. A plan empties it of all that " +
+					"the apply repairs.",
+			},
 			"missing": schema.SetAttribute{
 				Computed:    true,
 				ElementType: types.StringType,
@@ -127,30 +190,6 @@ func (r *identityResource) Schema(
 					"puts them right.",
 			},
 		},
-	}
-}
-
-func secretAttribute() schema.SingleNestedAttribute {
-	return schema.SingleNestedAttribute{
-		Computed:            true,
-		MarkdownDescription: "What there is to know of the application's secret without knowing it.",
-		Attributes: map[string]schema.Attribute{
-			"key_id": schema.StringAttribute{
-				Computed:            true,
-				MarkdownDescription: "The key it is derived with.",
-			},
-			"version": schema.Int64Attribute{Computed: true, MarkdownDescription: "Its version."},
-			"fingerprint": schema.StringAttribute{
-				Computed:            true,
-				MarkdownDescription: "The first 16 digits of its SHA-256.",
-			},
-		},
-	}
-}
-
-func secretType() map[string]attr.Type {
-	return map[string]attr.Type{
-		"key_id": types.StringType, "version": types.Int64Type, "fingerprint": types.StringType,
 	}
 }
 
@@ -181,6 +220,26 @@ func checkEmail(s string) error {
 	address, err := mail.ParseAddress(s)
 	if err != nil || address.Address != s || address.Name != "" {
 		return fmt.Errorf("%q is no mail address", s)
+	}
+	return nil
+}
+
+// checkDomain accepts a domain name in lower-case ASCII form.
+func checkDomain(s string) error {
+	if err := errors.Unwrap(tenant.CheckHostname(s, "-")); err != nil {
+		return fmt.Errorf("%q is no domain: %w", s, err)
+	}
+	return nil
+}
+
+// checkIssuer accepts what OpenID Connect Discovery 1.0, section 2, calls an issuer. Plain http is for tests on one
+// machine.
+func checkIssuer(s string) error {
+	issuer, err := url.Parse(s)
+	local := err == nil && issuer.Scheme == "http" && issuer.Hostname() == "127.0.0.1"
+	if err != nil || issuer.Host == "" || issuer.RawQuery != "" || issuer.Fragment != "" ||
+		issuer.Scheme != "https" && !local {
+		return fmt.Errorf("%q is no https URL without query and fragment", s)
 	}
 	return nil
 }

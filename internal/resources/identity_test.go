@@ -18,6 +18,7 @@ func madeIdentity() tenant.Identity {
 		ApplicationID:   "a1",
 		ClientID:        "c1",
 		AdministratorID: "u1",
+		Organization:    "test-eu_acme",
 		DisplayName:     "Acme",
 		RedirectURIs: []string{
 			"https://acme.app.localhost/auth/callback",
@@ -40,11 +41,15 @@ func wantedIdentity() identityModel {
 		Roles: textSet(
 			[]string{"viewer", "admin"},
 		),
-		SecretVersion: types.Int64Value(1),
-		Enabled:       types.BoolNull(),
-		Administrator: administratorValue(tenant.Administrator{}, madeIdentity().Administrator),
-		Missing:       textSet(nil),
-		Altered:       textSet(nil),
+		CredentialsVersion: types.Int64Value(1),
+		Enabled:            types.BoolNull(),
+		Administrator:      administratorValue(tenant.Administrator{}, madeIdentity().Administrator),
+		Public:             types.BoolValue(false),
+		Domains:            types.SetNull(types.StringType),
+		SingleSignOn:       types.ObjectNull(singleSignOnType()),
+		Drift:              textSet(nil),
+		Missing:            textSet(nil),
+		Altered:            textSet(nil),
 	}
 }
 
@@ -80,15 +85,15 @@ func TestOnlyAConfiguredEnabledIsWanted(t *testing.T) {
 	t.Parallel()
 	created := planIdentity(wantedIdentity(), nil)
 	require.True(t, created.Enabled.IsUnknown())
-	require.Nil(t, created.desired(types.BoolNull()).Enabled)
+	require.Nil(t, created.desired(identityModel{}).Enabled)
 	disabled := madeIdentity()
 	disabled.Enabled = false
 	adopted := created.with(disabled)
 	require.False(t, adopted.Enabled.ValueBool())
 	planned := planIdentity(wantedIdentity(), &adopted)
 	require.False(t, planned.Enabled.ValueBool())
-	require.Nil(t, planned.desired(types.BoolNull()).Enabled)
-	require.True(t, *planned.desired(types.BoolValue(true)).Enabled)
+	require.Nil(t, planned.desired(identityModel{}).Enabled)
+	require.True(t, *planned.desired(identityModel{Enabled: types.BoolValue(true)}).Enabled)
 }
 
 func TestDriftOfAnIdentityIsAPlannedChange(t *testing.T) {
@@ -123,16 +128,16 @@ func TestDriftOfAnIdentityIsAPlannedChange(t *testing.T) {
 				i.Missing, i.ApplicationID, i.ClientID, i.RedirectURIs = []string{"application"}, "", "", nil
 				i.Secret = tenant.SecretState{}
 			},
-			unknown: func(m identityModel) []attr.Value { return []attr.Value{m.ApplicationID, m.ClientID, m.Secret} },
+			unknown: func(m identityModel) []attr.Value { return []attr.Value{m.ApplicationID, m.Credentials} },
 		},
 		"another secret": {
 			drift:   func(i *tenant.Identity) { i.Secret.Fingerprint = "f2" },
-			unknown: func(m identityModel) []attr.Value { return []attr.Value{m.Secret} },
+			unknown: func(m identityModel) []attr.Value { return []attr.Value{m.Credentials} },
 		},
 		"another organization": {
 			drift: func(i *tenant.Identity) { i.OrganizationID = "o2" },
 			unknown: func(m identityModel) []attr.Value {
-				return []attr.Value{m.OrganizationID, m.ApplicationID, m.AdministratorID, m.Secret}
+				return []attr.Value{m.OrganizationID, m.ApplicationID, m.AdministratorID, m.Credentials}
 			},
 		},
 	}
@@ -161,11 +166,11 @@ func TestDriftOfAnIdentityIsAPlannedChange(t *testing.T) {
 func TestARaisedVersionIsAPlannedSecret(t *testing.T) {
 	t.Parallel()
 	prior, wanted := livingIdentity(), wantedIdentity()
-	wanted.SecretVersion = types.Int64Value(2)
+	wanted.CredentialsVersion = types.Int64Value(2)
 	planned := planIdentity(wanted, &prior)
-	require.True(t, planned.Secret.IsUnknown())
+	require.True(t, planned.Credentials.IsUnknown())
 	require.Equal(t, prior.ClientID, planned.ClientID)
-	require.Equal(t, int64(2), planned.desired(types.BoolNull()).SecretVersion)
+	require.Equal(t, int64(2), planned.desired(identityModel{}).SecretVersion)
 }
 
 func TestAnotherAddressMayBeAnotherPerson(t *testing.T) {
@@ -196,7 +201,7 @@ func TestTheStatesSecretCanBeDerived(t *testing.T) {
 	requireCode(t, tenant.CodeUnknownKey, diags)
 
 	prior, wanted := livingIdentity(), livingIdentity()
-	prior.SecretVersion, prior.Secret = types.Int64Value(3), secretValue(tenant.SecretState{KeyID: "k2"})
+	prior.CredentialsVersion, prior.Credentials = types.Int64Value(3), secretValue(tenant.SecretState{KeyID: "k2"})
 	diags = nil
 	r.checkSecret(wanted, prior, &diags)
 	requireCode(t, tenant.CodeInvalidConfig, diags)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -15,6 +16,8 @@ var (
 	_ resource.ResourceWithConfigure      = (*seedResource)(nil)
 	_ resource.ResourceWithModifyPlan     = (*seedResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*seedResource)(nil)
+	_ resource.ResourceWithIdentity       = (*seedResource)(nil)
+	_ resource.ResourceWithImportState    = (*seedResource)(nil)
 )
 
 // NewSeed returns the resource tenant_seed.
@@ -23,13 +26,14 @@ func NewSeed() resource.Resource { return &seedResource{} }
 type seedResource struct{ configured }
 
 type seedModel struct {
-	ID         types.String `tfsdk:"id"`
-	TenantID   types.String `tfsdk:"tenant_id"`
-	Database   types.Object `tfsdk:"database"`
-	Tables     types.String `tfsdk:"tables"` // sealed: see Sealed
-	OnEdit     types.String `tfsdk:"on_edit"`
-	EditedRows types.List   `tfsdk:"edited_rows"`
-	KeptRows   types.List   `tfsdk:"kept_rows"`
+	ID         types.String   `tfsdk:"id"`
+	TenantID   types.String   `tfsdk:"tenant_id"`
+	Database   types.Object   `tfsdk:"database"`
+	Tables     types.String   `tfsdk:"tables"` // sealed: see Sealed
+	OnEdit     types.String   `tfsdk:"on_edit"`
+	EditedRows types.List     `tfsdk:"edited_rows"`
+	KeptRows   types.List     `tfsdk:"kept_rows"`
+	Timeouts   timeouts.Value `tfsdk:"timeouts"`
 }
 
 // Metadata names the resource.
@@ -52,12 +56,15 @@ func (r *seedResource) Create(
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	ctx, cancel := within(ctx, "create", plan.Timeouts.Create, &resp.Diagnostics)
+	defer cancel()
 	made, err := r.apply(ctx, plan)
 	if err != nil {
-		addError(&resp.Diagnostics, tenant.StepSeed, err)
+		addError(&resp.Diagnostics, tenant.StepSeed, inTime(ctx, err))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan.with(made))...)
+	identify(ctx, resp.Identity, plan.TenantID, &resp.Diagnostics)
 }
 
 func (r *seedResource) apply(ctx context.Context, plan seedModel) (tenant.Seed, error) {
@@ -92,6 +99,7 @@ func (r *seedResource) read(ctx context.Context, model seedModel) (tenant.Seed, 
 func (r *seedResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state seedModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	identify(ctx, resp.Identity, state.TenantID, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || r.backends() == nil {
 		return
 	}
@@ -118,12 +126,15 @@ func (r *seedResource) Update(
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	ctx, cancel := within(ctx, "update", plan.Timeouts.Update, &resp.Diagnostics)
+	defer cancel()
 	made, err := r.apply(ctx, plan)
 	if err != nil {
-		addError(&resp.Diagnostics, tenant.StepSeed, err)
+		addError(&resp.Diagnostics, tenant.StepSeed, inTime(ctx, err))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan.with(made))...)
+	identify(ctx, resp.Identity, plan.TenantID, &resp.Diagnostics)
 }
 
 // Delete forgets the seed. It reads for itself, so it works without a refresh; a database that is gone took it along.
@@ -137,12 +148,14 @@ func (r *seedResource) Delete(
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	ctx, cancel := within(ctx, "delete", state.Timeouts.Delete, &resp.Diagnostics)
+	defer cancel()
 	seeds, err := r.seeds(state)
 	if err == nil {
 		err = seeds.Delete(ctx, tenant.ID(state.TenantID.ValueString()), state.place(), r.meta.journal())
 	}
 	if !errors.Is(err, tenant.ErrAbsent) {
-		addError(&resp.Diagnostics, tenant.StepSeed, err)
+		addError(&resp.Diagnostics, tenant.StepSeed, inTime(ctx, err))
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // Schema describes the resource.
-func (r *seedResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (r *seedResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The rows that a tenant can't work without, written in one transaction. A destroy forgets the " +
 			"seed and leaves the rows: they are the tenant's data.",
@@ -39,6 +39,7 @@ func (r *seedResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 			},
 			// What Terraform sees in its place is tablesAttribute.
 			tablesName: schema.StringAttribute{Required: true},
+			"timeouts": timeoutsAttribute(ctx),
 			"on_edit": schema.StringAttribute{
 				Optional: true,
 				Computed: true,

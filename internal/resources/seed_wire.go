@@ -219,6 +219,22 @@ func (s sealing) ApplyResourceChange(
 	return resp, err
 }
 
+// ImportResourceState unseals what was imported.
+func (s sealing) ImportResourceState(
+	ctx context.Context, req *tfprotov6.ImportResourceStateRequest,
+) (*tfprotov6.ImportResourceStateResponse, error) {
+	resp, err := s.Server.ImportResourceState(ctx, req)
+	if err != nil {
+		return resp, err
+	}
+	for _, imported := range resp.ImportedResources {
+		if err := unseal(imported.TypeName, &imported.State); err != nil {
+			return nil, err
+		}
+	}
+	return resp, nil
+}
+
 // GenerateResourceConfig seals the state and unseals the configuration.
 func (s sealing) GenerateResourceConfig(
 	ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest,

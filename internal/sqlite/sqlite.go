@@ -42,6 +42,7 @@ var (
 	_ tenant.DatabaseLister  = (*Backend)(nil)
 	_ tenant.DatabasePlanner = (*Backend)(nil)
 	_ tenant.Seeds           = (*Seeds)(nil)
+	_ tenant.SeedReader      = (*Seeds)(nil)
 )
 
 // New returns the backend; it opens nothing.

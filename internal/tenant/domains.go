@@ -34,6 +34,8 @@ type DomainSpec struct {
 	Upstream       string
 	TTL            time.Duration // of our records; 0 is DefaultTTL
 	Window         time.Duration // for the proof; 0 is DefaultVerificationWindow
+	// Claim takes over a record of the default hostname that nobody has marked.
+	Claim bool
 	// Verification is what the plan said of the claim: "" lets Ensure decide by what it sees.
 	Verification ClaimState
 }
@@ -121,6 +123,9 @@ func claimRecord(claim Claim, ttl time.Duration) Record {
 // proof published, and bound when the claim is verified. An earlier custom hostname is given up.
 func (d Domains) Ensure(ctx context.Context, spec DomainSpec, journal Journal) (Domain, error) {
 	record := d.record(spec)
+	if err := d.claim(ctx, spec, record, journal); err != nil {
+		return Domain{}, err
+	}
 	if err := d.Records.Ensure(ctx, spec.Tenant, record, journal); err != nil {
 		return Domain{}, err
 	}
@@ -139,6 +144,22 @@ func (d Domains) Ensure(ctx context.Context, spec DomainSpec, journal Journal) (
 		}
 	}
 	return d.Read(ctx, spec.Tenant, spec.CustomHostname)
+}
+
+// claim marks what stands at the default hostname. Nothing there is nothing to claim.
+func (d Domains) claim(ctx context.Context, spec DomainSpec, record Record, journal Journal) error {
+	if !spec.Claim {
+		return nil
+	}
+	claimer, ok := d.Records.(RecordClaimer)
+	if !ok {
+		return Fail(CodeInvalidConfig, "claiming record "+record.Name,
+			errors.New("this DNS backend can't claim records"))
+	}
+	if err := claimer.ClaimRecord(ctx, spec.Tenant, record, journal); !errors.Is(err, ErrAbsent) {
+		return err
+	}
+	return nil
 }
 
 func (d Domains) ensureCustom(ctx context.Context, spec DomainSpec, journal Journal) error {

@@ -53,6 +53,7 @@ type IdentitySpec struct {
 
 // Identity is what a tenant's identity is seen to be.
 type Identity struct {
+	Organization    string // its name
 	OrganizationID  string
 	ApplicationID   string
 	ClientID        string // the public identifier of the application in OAuth 2.0 (RFC 6749, section 2.2)

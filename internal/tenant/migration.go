@@ -8,8 +8,11 @@ import (
 // Pending returns the files that are not applied yet, in order. It fails, naming the file, if an applied one has other
 // contents (CodeMigrationEdited), if a new one lies below the newest applied version (CodeMigrationOrder), or if the
 // folder lacks an applied one (CodeDatabaseAhead). An applied one without a checksum was applied past us: its contents are
-// not known and count as the folder's.
+// not known and count as the folder's. Without any files the migrations are not managed here: nothing is pending.
 func (m Migrations) Pending(applied []Migration) ([]Migration, error) {
+	if len(m.Files) == 0 {
+		return nil, nil
+	}
 	byVersion := make(map[int64]Migration, len(applied))
 	var newest Migration
 	for _, done := range applied {

@@ -83,11 +83,7 @@ func TestPending(t *testing.T) {
 			files: []tenant.Migration{two}, applied: []tenant.Migration{one, two},
 			code: tenant.CodeDatabaseAhead, names: "00001_a.sql",
 		},
-		"an empty folder": {
-			applied: []tenant.Migration{one},
-			code:    tenant.CodeDatabaseAhead,
-			names:   "00001_a.sql",
-		},
+		"not managed": {applied: []tenant.Migration{one}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -60,6 +60,13 @@ type Seed struct {
 	Kept   []RowEdit // rows that the seed no longer has, kept because they are edited or referenced
 }
 
+// SeedReader is the power to tell what was seeded.
+type SeedReader interface {
+	// ReadTables returns the seed as it was last applied, without rows that are only kept; ErrAbsent and CodeForeign as
+	// Seeds.Read.
+	ReadTables(ctx context.Context, id ID, place Place) ([]SeedTable, error)
+}
+
 // Seeds writes the rows that a tenant can't work without into its database.
 type Seeds interface {
 	// Apply writes the seed in one transaction together with a marker row: all of it or nothing. It inserts absent

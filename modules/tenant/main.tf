@@ -25,7 +25,7 @@ resource "tenant_identity" "this" {
   redirect_path  = var.redirect_path
   roles          = var.roles
   administrator  = var.administrator
-  secret_version = var.secret_version
+  credentials_version = var.credentials_version
 }
 
 resource "tenant_seed" "this" {

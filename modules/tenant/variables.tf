@@ -58,7 +58,7 @@ variable "redirect_path" {
   nullable    = false
 }
 
-variable "secret_version" {
+variable "credentials_version" {
   description = "Raised by one to rotate the secret of the tenant's application. Null is the first version."
   type        = number
   default     = null

@@ -137,6 +137,7 @@ func ensureIdentity(t *testing.T, on tenant.Identities, spec tenant.IdentitySpec
 	require.NoError(t, err)
 	require.Equal(t, told, read, "what Ensure tells is what Read reads")
 	require.Empty(t, told.Missing)
+	require.NotEmpty(t, told.Organization, "the name by which it is found again")
 	return told
 }
 
