@@ -30,9 +30,6 @@ const (
 	InvitationLifetime = 7 * 24 * time.Hour
 )
 
-// nameMaxLen is the longest name of an organization and the longest client id, in bytes.
-const nameMaxLen = 255
-
 //go:embed schema/*.sql
 var schema embed.FS
 
@@ -107,7 +104,7 @@ func (s *Store) open(ctx context.Context, how func(string) (*sql.DB, error)) (*s
 
 // name is the name of a tenant's organization and the client id of its application.
 func (s *Store) name(id tenant.ID) string {
-	return tenant.Name(nameMaxLen, s.config.Keyring.Installation(), string(id))
+	return tenant.IdentityName(s.config.Keyring.Installation(), id)
 }
 
 // only refuses names that the store would not give: it holds nothing that it has not made.

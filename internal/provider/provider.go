@@ -7,12 +7,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/tenantry/terraform-provider-tenant/internal/functions"
 	"github.com/tenantry/terraform-provider-tenant/internal/resources"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
@@ -26,7 +31,12 @@ type tenantProvider struct {
 	meta   *resources.Meta // what it means for the resources
 }
 
-var _ provider.Provider = (*tenantProvider)(nil)
+var (
+	_ provider.ProviderWithFunctions          = (*tenantProvider)(nil)
+	_ provider.ProviderWithEphemeralResources = (*tenantProvider)(nil)
+	_ provider.ProviderWithListResources      = (*tenantProvider)(nil)
+	_ provider.ProviderWithActions            = (*tenantProvider)(nil)
+)
 
 // New returns a provider value. Serve it by NewServer or Serve, which guard it against panics.
 func New(options Options) provider.Provider { return newProvider(options) }
@@ -61,8 +71,32 @@ func (p *tenantProvider) Resources(context.Context) []func() resource.Resource {
 	}
 }
 
-// DataSources is empty.
-func (p *tenantProvider) DataSources(context.Context) []func() datasource.DataSource { return nil }
+// DataSources tell of the configuration, and of what the systems hold.
+func (p *tenantProvider) DataSources(context.Context) []func() datasource.DataSource {
+	return []func() datasource.DataSource{resources.NewPools, resources.NewMigrations, resources.NewTenant}
+}
+
+// EphemeralResources derive credentials.
+func (p *tenantProvider) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
+	return []func() ephemeral.EphemeralResource{
+		resources.NewDatabaseCredentials, resources.NewIdentityCredentials,
+	}
+}
+
+// Functions compute names.
+func (p *tenantProvider) Functions(context.Context) []func() function.Function {
+	return functions.All()
+}
+
+// ListResources are for Terraform 1.14 and newer.
+func (p *tenantProvider) ListResources(context.Context) []func() list.ListResource {
+	return []func() list.ListResource{resources.NewDatabaseList, resources.NewIdentityList}
+}
+
+// Actions are for Terraform 1.14 and newer.
+func (p *tenantProvider) Actions(context.Context) []func() action.Action {
+	return []func() action.Action{resources.NewResendInvitation}
+}
 
 // Configure reads the configuration and names the backends. It connects to nothing. Terraform calls it for the plan
 // and again for the apply; where one served instance answers both, two aliases would end up here as well, and are
@@ -73,7 +107,7 @@ func (p *tenantProvider) Configure(
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.config != nil && !mayBeSame(*p.config, req.Config.Raw) {
-		resp.ResourceData = p.meta
+		p.handOver(resp, p.meta)
 		resp.Diagnostics.Append(
 			invalid(
 				path.Empty(),
@@ -95,7 +129,13 @@ func (p *tenantProvider) Configure(
 		return
 	}
 	p.config, p.meta = &req.Config.Raw, meta
-	resp.ResourceData = meta
+	p.handOver(resp, meta)
+}
+
+// handOver gives the configuration to all that Terraform may ask for.
+func (p *tenantProvider) handOver(resp *provider.ConfigureResponse, meta *resources.Meta) {
+	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = meta, meta, meta
+	resp.ListResourceData, resp.ActionData = meta, meta
 }
 
 // read gives meta the backends that the configuration names; none if a part of it is unknown.

@@ -54,6 +54,11 @@ func acmeObjects() []string {
 	}
 }
 
+// failsWithWords expects an error whose text has the words.
+func failsWithWords(words string) *regexp.Regexp {
+	return regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(words), " ", `[\s│]+`))
+}
+
 // failsWith expects an error of that code; Terraform wraps its text at any blank.
 func failsWith(code tenant.Code, words string) *regexp.Regexp {
 	return regexp.MustCompile(`(?s)` + strings.ReplaceAll(regexp.QuoteMeta(words), " ", `[\s│]+`) +

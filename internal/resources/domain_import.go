@@ -18,7 +18,7 @@ func (r *domainResource) ImportState(
 	if !ok {
 		return
 	}
-	seen, err := r.find(ctx, id)
+	seen, err := r.findDomain(ctx, id)
 	if err != nil {
 		addError(&resp.Diagnostics, tenant.StepDomain, notImported(id, "domain", err))
 		return
@@ -30,9 +30,9 @@ func (r *domainResource) ImportState(
 	identify(ctx, resp.Identity, model.TenantID, &resp.Diagnostics)
 }
 
-// find takes the claim that counts, if the tenant has several: the first by name; the next plan tells of the others.
-func (r *domainResource) find(ctx context.Context, id tenant.ID) (tenant.Domain, error) {
-	domains := r.backends().Domains
+// findDomain takes the claim that counts, if the tenant has several: the first by name; the next plan tells of the others.
+func (c *configured) findDomain(ctx context.Context, id tenant.ID) (tenant.Domain, error) {
+	domains := c.backends().Domains
 	claims, err := domains.Claims.OpenClaims(ctx, id)
 	if err != nil {
 		return tenant.Domain{}, err

@@ -20,7 +20,7 @@ func (r *identityResource) ImportState(
 	if !ok {
 		return
 	}
-	identity, err := r.find(ctx, id)
+	identity, err := r.findIdentity(ctx, id)
 	if err != nil {
 		addError(&resp.Diagnostics, tenant.StepIdentity, notImported(id, "identity", err))
 		return
@@ -30,9 +30,10 @@ func (r *identityResource) ImportState(
 	identify(ctx, resp.Identity, types.StringValue(string(id)), &resp.Diagnostics)
 }
 
-func (r *identityResource) find(ctx context.Context, id tenant.ID) (tenant.Identity, error) {
-	identity, err := r.backends().Identities.Read(ctx, id, tenant.IdentityNames{})
-	lister, ok := r.backends().Identities.(tenant.IdentityLister)
+// findIdentity looks under the names that an identity has by default, then through the marks.
+func (c *configured) findIdentity(ctx context.Context, id tenant.ID) (tenant.Identity, error) {
+	identity, err := c.backends().Identities.Read(ctx, id, tenant.IdentityNames{})
+	lister, ok := c.backends().Identities.(tenant.IdentityLister)
 	if err == nil || !ok || !errors.Is(err, tenant.ErrAbsent) && !tenant.HasCode(err, tenant.CodeForeign) {
 		return identity, err
 	}

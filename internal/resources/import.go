@@ -48,8 +48,7 @@ func (c *configured) imported(
 		err = tenant.Fail(tenant.CodeInvalidTenantID, fmt.Sprintf("importing %q", text),
 			fmt.Errorf("the id to import is the tenant_id: %w", err))
 	case c.backends() == nil:
-		err = tenant.Fail(tenant.CodeInvalidConfig, "importing tenant "+text,
-			errors.New("a part of the provider's configuration is not known before an apply"))
+		err = errNotConfigured("importing tenant " + text)
 	}
 	addError(diags, step, err)
 	return id, !diags.HasError()

@@ -5,7 +5,7 @@ package resources
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -62,16 +62,13 @@ type configured struct{ meta *Meta }
 func (c *configured) Configure(
 	_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse,
 ) {
-	if req.ProviderData == nil {
-		return
-	}
-	meta, ok := req.ProviderData.(*Meta)
-	if !ok {
-		addError(&resp.Diagnostics, "", tenant.Fail(tenant.CodeInternal, "configuring a resource",
-			fmt.Errorf("the provider handed over %T", req.ProviderData)))
-		return
-	}
-	c.meta = meta
+	c.meta = metaOf(req.ProviderData, &resp.Diagnostics)
+}
+
+// errNotConfigured is for what has nothing to answer while the provider's configuration is not wholly known.
+func errNotConfigured(doing string) error {
+	return tenant.Fail(tenant.CodeInvalidConfig, doing,
+		errors.New("a part of the provider's configuration is not known before an apply"))
 }
 
 // backends is nil while the provider's configuration is not wholly known.

@@ -21,17 +21,18 @@ const defaultTimeout = 30 * time.Minute
 
 // timeoutsAttribute is the same on all four resources.
 func timeoutsAttribute(ctx context.Context) schema.Attribute {
-	description := func(what string) string {
-		return "How long the resource may take to be " + what + ", like `10m`. Defaults to `30m`."
+	attribute, ok := timeouts.Attributes(ctx, timeouts.Opts{Create: true, Update: true, Delete: true}).(schema.SingleNestedAttribute)
+	if !ok {
+		return attribute
 	}
-	attribute, ok := timeouts.Attributes(ctx, timeouts.Opts{
-		Create: true, CreateDescription: description("created"),
-		Update: true, UpdateDescription: description("changed"),
-		Delete: true, DeleteDescription: description("deleted"),
-	}).(schema.SingleNestedAttribute)
-	if ok {
-		attribute.MarkdownDescription = "How long its operations may take. What has not ended by then is stopped; the " +
-			"next apply goes on from there."
+	attribute.MarkdownDescription = "How long its operations may take. What has not ended by then is stopped; the " +
+		"next apply goes on from there."
+	for name, operation := range attribute.Attributes {
+		if text, ok := operation.(schema.StringAttribute); ok {
+			text.Description = ""
+			text.MarkdownDescription = "How long the resource's " + name + " may take, like `10m`. Defaults to `30m`."
+			attribute.Attributes[name] = text
+		}
 	}
 	return attribute
 }

@@ -21,8 +21,9 @@ import (
 )
 
 const (
-	// nameMaxLen leaves room for the suffixes that SQLite and an archive add, on every file system.
-	nameMaxLen = 60
+	// nameMaxLen leaves room for the suffixes that SQLite and an archive add, on every file system. A claimed database
+	// may have a longer name than one that we give.
+	nameMaxLen = 200
 	suffix     = ".db"
 )
 
@@ -56,12 +57,12 @@ func New(config Config) *Backend {
 // Close has nothing to close: see Backend.
 func (*Backend) Close() error { return nil }
 
-// DatabaseName returns installation and tenant as one name of at most 60 bytes. Only IsolationDatabase is offered.
+// DatabaseName returns tenant.DatabaseName. Only IsolationDatabase is offered.
 func (b *Backend) DatabaseName(id tenant.ID, isolation tenant.Isolation) (string, error) {
 	if err := offered(isolation); err != nil {
 		return "", err
 	}
-	return tenant.Name(nameMaxLen, b.config.Keyring.Installation(), string(id)), nil
+	return tenant.DatabaseName(b.config.Keyring.Installation(), id), nil
 }
 
 func offered(isolation tenant.Isolation) error {
@@ -86,11 +87,11 @@ func (b *Backend) locate(id tenant.ID, place tenant.Place) (location, error) {
 	if err := offered(place.Isolation); err != nil {
 		return location{}, err
 	}
-	if !regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`).MatchString(place.Name) || len(place.Name) > nameMaxLen {
+	if !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`).MatchString(place.Name) || len(place.Name) > nameMaxLen {
 		return location{}, tenant.Fail(
 			tenant.CodeInvalidConfig,
 			fmt.Sprintf("naming the database %q", place.Name),
-			fmt.Errorf("a name has 1–%d of a-z, 0-9, '_' and '-'", nameMaxLen),
+			fmt.Errorf("a name has 1–%d of letters, digits, '_', '.' and '-'", nameMaxLen),
 		)
 	}
 	return location{id, place, filepath.Join(b.config.Dir, place.Name+suffix)}, nil

@@ -83,7 +83,7 @@ func TestNames(t *testing.T) {
 	long, _ := tenanttest.LongIDs()
 	name, err = pool.DatabaseName(long, tenant.IsolationDatabase)
 	require.NoError(t, err)
-	require.Len(t, name, 60)
+	require.Len(t, name, tenant.DatabaseNameMax)
 	for _, isolation := range []tenant.Isolation{tenant.IsolationSchema, tenant.IsolationRow, ""} {
 		_, err = pool.DatabaseName("acme", isolation)
 		requireCode(t, tenant.CodeInvalidConfig, err)

@@ -124,6 +124,14 @@ type Inviter interface {
 	Invite(ctx context.Context, id ID, names IdentityNames) (Invitation, error)
 }
 
+// InvitationMailer is the power of an identity system to mail an invitation by itself.
+type InvitationMailer interface {
+	// MailInvitation has the system send the tenant's first administrator a mail with a way in. The system's answer says
+	// that the mail was accepted, not that it was sent: it may come twice, or late. ErrAbsent if there is no
+	// administrator.
+	MailInvitation(ctx context.Context, id ID, names IdentityNames) error
+}
+
 // IdentityLister is the power to read all identities of the installation in few calls.
 type IdentityLister interface {
 	// ListIdentities returns the identities with our mark, by tenant.

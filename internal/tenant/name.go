@@ -24,3 +24,21 @@ func Name(maxLen int, parts ...string) string {
 	hash := strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))[:nameHashLen]
 	return whole[:maxLen-nameHashLen-1] + nameSeparator + hash
 }
+
+const (
+	// DatabaseNameMax is the length of the longest name of a database or schema, in bytes. It leaves room for what roles,
+	// archives and files add, within the 63 bytes of a PostgreSQL identifier.
+	DatabaseNameMax = 48
+	// IdentityNameMax is the length of the longest name of an organization and of the longest client id, in bytes.
+	IdentityNameMax = 255
+)
+
+// DatabaseName is the default name of a tenant's database or schema.
+func DatabaseName(installation string, id ID) string {
+	return Name(DatabaseNameMax, installation, string(id))
+}
+
+// IdentityName is the default name of a tenant's organization, and the client id of its application.
+func IdentityName(installation string, id ID) string {
+	return Name(IdentityNameMax, installation, string(id))
+}
