@@ -1,0 +1,283 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
+)
+
+// repair is a difference between what is and what Ensure leaves, and the statements that end it.
+type repair struct {
+	what       string
+	loss       string   // why it is left as it is; "" if the statements end it
+	statements []string // as the administrator, in the URL's database
+}
+
+// newRoles creates the tenant's roles, the owner with its mark first.
+func (s *session) newRoles(at location, want record) ([]string, error) {
+	owner, err := s.newOwner(at, want)
+	if err != nil {
+		return nil, err
+	}
+	login, err := s.newLogin(at, want)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(owner, newApp(at)...), login...), nil
+}
+
+func (s *session) newOwner(at location, want record) ([]string, error) {
+	password, err := s.passwordOf(at, want, ownerPassword)
+	if err != nil {
+		return nil, err
+	}
+	return []string{
+		"CREATE ROLE " + ident(at.owner) + " LOGIN PASSWORD " + literal(password),
+		s.commentRole(at, want),
+		"GRANT " + ident(at.owner) + " TO CURRENT_USER",
+	}, nil
+}
+
+func (s *session) commentRole(at location, want record) string {
+	return "COMMENT ON ROLE " + ident(at.owner) + " IS " + literal(comment(s.config.Keyring.Mark(at.marked()), want))
+}
+
+func newApp(at location) []string {
+	return []string{
+		"CREATE ROLE " + ident(at.app) + " NOLOGIN",
+		"GRANT " + ident(at.app) + " TO CURRENT_USER",
+	}
+}
+
+// newLogin creates the role that the application logs in as while the version of its password is the wanted one.
+func (s *session) newLogin(at location, want record) ([]string, error) {
+	name := at.login(want)
+	password, err := s.passwordOf(at, want, tenant.DatabasePassword)
+	if err != nil {
+		return nil, err
+	}
+	out := []string{
+		"CREATE ROLE " + ident(name) + " LOGIN PASSWORD " + literal(password) + " IN ROLE " + ident(at.app),
+		"GRANT " + ident(name) + " TO CURRENT_USER",
+	}
+	if setting := searchPath(at); setting != "" {
+		out = append(out, "ALTER ROLE "+ident(name)+" SET search_path = "+ident(at.schema))
+	}
+	return out, nil
+}
+
+// searchPath returns the setting that the application's log-in has, as the catalog shows it but for quotes.
+func searchPath(at location) string {
+	if at.place.Isolation != tenant.IsolationSchema {
+		return ""
+	}
+	return "search_path=" + at.schema
+}
+
+func (s *session) passwordOf(at location, want record, purpose string) (string, error) {
+	secret, err := s.secret(at, want, purpose)
+	if err != nil {
+		return "", err
+	}
+	return verifier(secret)
+}
+
+func (s *session) setPassword(at location, role string, want record, purpose string) (string, error) {
+	password, err := s.passwordOf(at, want, purpose)
+	return "ALTER ROLE " + ident(role) + " PASSWORD " + literal(password), err
+}
+
+// rotate gives the log-ins the passwords of the wanted version; the log-in of the version before keeps its password. The
+// record changes in the same transaction.
+func (s *session) rotate(f *found, want record) ([]string, error) {
+	at, out := f.at, []string{}
+	owner, err := s.setPassword(at, at.owner, want, ownerPassword)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, owner)
+	if _, there := f.Roles[at.login(want)]; there {
+		login, err := s.setPassword(at, at.login(want), want, tenant.DatabasePassword)
+		return append(out, login), err
+	}
+	login, err := s.newLogin(at, want)
+	return append(out, login...), err
+}
+
+// roleRepairs compares the roles with what newRoles makes.
+func (s *session) roleRepairs(f *found, want record) ([]repair, error) {
+	var out []repair
+	at := f.at
+	if _, there := f.Roles[at.app]; !there {
+		out = append(out, repair{what: missing(at.app), statements: newApp(at)})
+	}
+	current := at.login(f.record)
+	if _, there := f.Roles[current]; !there {
+		statements, err := s.newLogin(at, f.record)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, repair{what: missing(current), statements: statements})
+	}
+	for _, name := range at.roles() {
+		role, there := f.Roles[name]
+		if !there {
+			continue
+		}
+		out = append(out, attributeRepairs(f, name, role)...)
+	}
+	return out, nil
+}
+
+func missing(role string) string { return "role " + role + " is missing" }
+
+func attributeRepairs(f *found, name string, role roleState) []repair {
+	var out []repair
+	alter := func(what, change string) {
+		out = append(out, repair{what: "role " + name + " " + what, statements: []string{"ALTER ROLE " + ident(name) + " " + change}})
+	}
+	isLogin, at := name != f.at.app, f.at
+	if role.Login != isLogin {
+		alter(map[bool]string{true: "can't log in", false: "can log in"}[isLogin], map[bool]string{true: "LOGIN", false: "NOLOGIN"}[isLogin])
+	}
+	if role.Limit != -1 {
+		alter(fmt.Sprintf("has a connection limit of %d", role.Limit), "CONNECTION LIMIT -1")
+	}
+	if role.Expires {
+		alter("has a password that expires", "VALID UNTIL 'infinity'")
+	}
+	if role.Creates {
+		alter("may create roles or databases", "NOCREATEROLE NOCREATEDB")
+	}
+	if !role.Inherit {
+		alter("does not inherit", "INHERIT")
+	}
+	if role.Special {
+		out = append(out, repair{what: "role " + name + " is a superuser, replicates or bypasses row security",
+			loss: "only a superuser can take that away"})
+	}
+	if !role.Ours {
+		out = append(out, repair{what: "the administrator is no member of role " + name,
+			statements: []string{"GRANT " + ident(name) + " TO CURRENT_USER"}})
+	}
+	if isLogin && name != at.owner {
+		out = append(out, loginRepairs(f, name, role)...)
+	}
+	return out
+}
+
+func loginRepairs(f *found, name string, role roleState) []repair {
+	var out []repair
+	if !f.memberOf(name, f.at.app) {
+		out = append(out, repair{what: "role " + name + " is no member of " + f.at.app,
+			statements: []string{"GRANT " + ident(f.at.app) + " TO " + ident(name)}})
+	}
+	for _, group := range role.Of {
+		if group != f.at.app {
+			out = append(out, repair{what: "role " + name + " is a member of " + group,
+				statements: []string{"REVOKE " + ident(group) + " FROM " + ident(name)}})
+		}
+	}
+	if want := searchPath(f.at); want != "" && (len(role.Settings) != 1 || strings.ReplaceAll(role.Settings[0], `"`, "") != want) {
+		out = append(out, repair{what: "role " + name + " has other settings than its search_path", statements: []string{
+			"ALTER ROLE " + ident(name) + " RESET ALL",
+			"ALTER ROLE " + ident(name) + " SET search_path = " + ident(f.at.schema),
+		}})
+	}
+	return out
+}
+
+// objectRepairs compares what is said of the database or schema from outside.
+func (s *session) objectRepairs(f *found) []repair {
+	own, owner, exists := f.object()
+	if !exists || f.at.place.Isolation == tenant.IsolationRow {
+		return nil
+	}
+	var out []repair
+	kind := string(f.at.place.Isolation) + " " + f.at.place.Name
+	sql := strings.ToUpper(string(f.at.place.Isolation)) + " " + ident(f.at.place.Name)
+	if owner != f.at.owner {
+		out = append(out, repair{what: "owner of " + kind + " is " + owner,
+			statements: []string{"ALTER " + sql + " OWNER TO " + ident(f.at.owner)}})
+	}
+	if s.config.Keyring.Owns(f.at.marked(), parseComment(own, &struct{}{})) != nil {
+		out = append(out, repair{what: "comment of " + kind + " is not our mark",
+			statements: []string{"COMMENT ON " + sql + " IS " + literal(s.config.Keyring.Mark(f.at.marked()))}})
+	}
+	if f.at.place.Isolation == tenant.IsolationDatabase {
+		out = append(out, databaseRepairs(f)...)
+	}
+	if !f.mine() {
+		for n := range out {
+			out[n].statements, out[n].loss = nil, "the administrator is no member of role "+owner+
+				"; that role or a superuser can give it back"
+		}
+	}
+	return out
+}
+
+func databaseRepairs(f *found) []repair {
+	var out []repair
+	d, name := f.Database, ident(f.at.database)
+	if len(d.Public) > 0 {
+		out = append(out, repair{what: fmt.Sprintf("everybody has %v on database %s", d.Public, f.at.database),
+			statements: []string{"REVOKE ALL ON DATABASE " + name + " FROM PUBLIC"}})
+	}
+	if fmt.Sprint(d.App) != "[CONNECT]" {
+		out = append(out, repair{what: fmt.Sprintf("role %s has %v on database %s, not CONNECT alone", f.at.app, d.App, f.at.database),
+			statements: []string{
+				"REVOKE ALL ON DATABASE " + name + " FROM " + ident(f.at.app),
+				"GRANT CONNECT ON DATABASE " + name + " TO " + ident(f.at.app),
+			}})
+	}
+	if d.Limit != -1 {
+		out = append(out, repair{what: fmt.Sprintf("database %s has a connection limit of %d", f.at.database, d.Limit),
+			statements: []string{"ALTER DATABASE " + name + " CONNECTION LIMIT -1"}})
+	}
+	if !d.Open { // last: nobody gets in before the rest is right
+		out = append(out, repair{what: "database " + f.at.database + " allows no connections",
+			statements: []string{"ALTER DATABASE " + name + " ALLOW_CONNECTIONS true"}})
+	}
+	return out
+}
+
+// mend brings roles and the object's outside to what they should be, in one transaction with the record.
+func (s *session) mend(ctx context.Context, f *found, want record) error {
+	var statements []string
+	if !f.role { // its comment alone said that the object is ours
+		created, err := s.newOwner(f.at, want)
+		if err != nil {
+			return err
+		}
+		statements = append(statements, created...)
+		f.record = want
+	}
+	repairs, err := s.roleRepairs(f, want)
+	if err != nil {
+		return err
+	}
+	for _, repair := range append(repairs, s.objectRepairs(f)...) {
+		statements = append(statements, repair.statements...)
+	}
+	if f.role && want.Version != f.record.Version || f.record.Incarnation == "" {
+		rotated, err := s.rotate(f, want)
+		if err != nil {
+			return err
+		}
+		statements = append(statements, rotated...)
+	}
+	if f.role && want != f.record {
+		statements = append(statements, s.commentRole(f.at, want))
+	}
+	if len(statements) == 0 {
+		return nil
+	}
+	if err := s.exec(ctx, "mending the roles and rights of "+f.at.String(), statements...); err != nil {
+		return err
+	}
+	tenant.Failpoint(ctx, "database.mended")
+	f.record = want
+	return nil
+}
