@@ -78,20 +78,27 @@ func newStarter(t *testing.T) *scratch {
 	return s
 }
 
-// newQuickstart makes a copy of examples/quickstart.
+// newQuickstart makes a copy of examples/quickstart, ready to be applied.
 func newQuickstart(t *testing.T) *scratch {
+	t.Helper()
+	s := newExample(t, "quickstart")
+	s.ok("init")
+	return s
+}
+
+// newExample makes a copy of a folder of examples/.
+func newExample(t *testing.T, name string) *scratch {
 	t.Helper()
 	acceptance(t)
 	binary, err := driverBinary()
 	require.NoError(t, err)
 	s := &scratch{t: t, dir: t.TempDir(), binary: binary}
-	require.NoError(t, os.CopyFS(s.dir, os.DirFS(filepath.Join(repository(), "examples", "quickstart"))))
+	require.NoError(t, os.CopyFS(s.dir, os.DirFS(filepath.Join(repository(), "examples", name))))
 	require.NoError(
 		t,
 		os.CopyFS(s.path("modules/tenant"), os.DirFS(filepath.Join(repository(), "modules", "tenant"))),
 	)
 	s.edit("main.tf", "../../modules/tenant", "./modules/tenant")
-	s.ok("init")
 	return s
 }
 

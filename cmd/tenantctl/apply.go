@@ -14,7 +14,7 @@ import (
 
 func newApply(o *options) *cobra.Command {
 	var domainWait time.Duration
-	var allowDestroy bool
+	var allowDestroy, alreadyOnline bool
 	var attempts int
 	var mailFrom string
 	cmd := &cobra.Command{
@@ -34,6 +34,7 @@ func newApply(o *options) *cobra.Command {
 			return o.withFleet(cmd.Context(), func(c *driver.Config) {
 				sender(c)
 				c.DomainWait, c.AllowDestroy, c.Retry.Attempts = domainWait, allowDestroy, attempts
+				c.AlreadyOnline = alreadyOnline
 			}, func(ctx context.Context, f *fleet) error {
 				return o.apply(ctx, f, args)
 			})
@@ -42,6 +43,8 @@ func newApply(o *options) *cobra.Command {
 	cmd.Flags().DurationVar(&domainWait, "domain-wait", driver.DefaultDomainWait,
 		"how long a tenant waits for its custom hostname before it goes Online on its default one")
 	cmd.Flags().BoolVar(&allowDestroy, "allow-destroy", false, "let a plan delete or replace something")
+	cmd.Flags().BoolVar(&alreadyOnline, "already-online", false,
+		"take over tenants whose people use them already: set them Online without announcing them, now or ever")
 	cmd.Flags().IntVar(&attempts, "attempts", driver.DefaultRetry().Attempts,
 		"how often a failure that time may mend is tried")
 	mailFromFlag(cmd, &mailFrom)

@@ -25,6 +25,7 @@ func (c *Catalog) Declare(ctx context.Context, epoch int64, id tenant.ID, spec S
 		was, err := t.owned(ctx, epoch, id)
 		wanted := was
 		wanted.spec, wanted.displayName, wanted.plan = values.String(), spec.DisplayName, spec.Plan
+		wanted.takenOver = takenOver(was, spec)
 		switch {
 		case errors.Is(err, tenant.ErrAbsent):
 			wanted.id, wanted.epoch = string(id), epoch
@@ -41,11 +42,12 @@ func (c *Catalog) Declare(ctx context.Context, epoch int64, id tenant.ID, spec S
 	return declared, err
 }
 
-const insertRow = `INSERT INTO tenants (tenant_id, spec, display_name, plan, generation, onboarding, status)
- VALUES ($1, $2, $3, $4, 1, 1, 'provisioning')`
+const insertRow = `INSERT INTO tenants (tenant_id, spec, display_name, plan, generation, onboarding, status, taken_over)
+ VALUES ($1, $2, $3, $4, 1, 1, 'provisioning', $5)`
 
 func (t *txn) insert(ctx context.Context, wanted row) error {
-	if _, err := t.exec(ctx, insertRow, wanted.id, wanted.spec, wanted.displayName, wanted.plan); err != nil {
+	if _, err := t.exec(ctx, insertRow, wanted.id, wanted.spec, wanted.displayName, wanted.plan,
+		wanted.takenOver); err != nil {
 		return err
 	}
 	wanted.onboarding = 1
@@ -79,9 +81,23 @@ func (t *txn) redeclare(ctx context.Context, was, wanted row) error {
 	return t.save(ctx, was, wanted, 0)
 }
 
+// takenOver is decided once for an onboarding: whoever asks for it first, before the tenant is Online, keeps all later
+// applies from announcing it.
+func takenOver(was row, spec Spec) int64 {
+	begins := was.announced == 0 || was.status == string(Offboarded)
+	switch {
+	case spec.TakenOver && begins:
+		return 1
+	case was.status == string(Offboarded):
+		return 0
+	}
+	return was.takenOver
+}
+
 // anew is the row at the begin of another onboarding: nothing of an earlier one is left but its numbers.
 func (r row) anew() row {
 	return row{
+		takenOver:   r.takenOver,
 		epoch:       r.epoch,
 		id:          r.id,
 		spec:        r.spec,

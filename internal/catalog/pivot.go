@@ -15,7 +15,7 @@ import (
 // generation, which must be the current one (else tenant.CodeConflict). For a tenant that is Online it
 // refreshes outputs and hostname, orders the opening again if the hostname changed or request.Reopen says
 // so, and brings a mail that is not sent yet up to date; of a Suspended one it only refreshes outputs and
-// hostname.
+// hostname. A tenant that was taken over gets no mail.
 func (c *Catalog) Pivot(ctx context.Context, epoch int64, id tenant.ID, request PivotRequest) (bool, error) {
 	doing := "setting tenant " + string(id) + " online"
 	pivoted := false
@@ -56,7 +56,7 @@ func (t *txn) pivot(ctx context.Context, was, is row, request PivotRequest) erro
 	if err := t.order(ctx, is, tenant.BindingOpen); err != nil {
 		return err
 	}
-	if request.Mail == (NewMail{}) {
+	if is.takenOver == 1 || request.Mail == (NewMail{}) {
 		return nil
 	}
 	return t.queue(ctx, is, request.Mail)

@@ -19,6 +19,7 @@ type row struct {
 	waitSince, waitUntil, announced                 int64
 	failure                                         failureColumns
 	attempts, openRun, lastReconcile, nextReconcile int64
+	takenOver                                       int64 // 1: it is announced to nobody
 }
 
 // failureColumns are a Failure; all empty for none.
@@ -45,7 +46,7 @@ const selectRows = `SELECT l.epoch, t.tenant_id, t.spec, t.display_name, t.plan,
  t.generation, t.observed_generation, t.onboarding, t.status, t.outputs, t.hostname,
  t.waiting_for, t.wait_since_ms, t.wait_until_ms, t.announced_ms,
  t.failure_code, t.failure_class, t.failure_step, t.failure_message, t.failure_remedy,
- t.attempts, t.open_run, t.last_reconcile_ms, t.next_reconcile_ms
+ t.attempts, t.open_run, t.last_reconcile_ms, t.next_reconcile_ms, t.taken_over
  FROM tenants t JOIN leases l ON l.tenant_id = t.tenant_id`
 
 const selectRow = selectRows + ` WHERE t.tenant_id = $1`
@@ -57,7 +58,7 @@ func (r *row) fields() []any {
 		&r.generation, &r.observed, &r.onboarding, &r.status, &r.outputs, &r.hostname,
 		&r.waitingFor, &r.waitSince, &r.waitUntil, &r.announced,
 		&f.code, &f.class, &f.step, &f.message, &f.remedy,
-		&r.attempts, &r.openRun, &r.lastReconcile, &r.nextReconcile,
+		&r.attempts, &r.openRun, &r.lastReconcile, &r.nextReconcile, &r.takenOver,
 	}
 }
 
@@ -100,7 +101,7 @@ const updateRow = `UPDATE tenants SET spec = $3, display_name = $4, plan = $5,
  generation = $6, observed_generation = $7, onboarding = $8, status = $9, outputs = $10, hostname = $11,
  waiting_for = $12, wait_since_ms = $13, wait_until_ms = $14, announced_ms = $15,
  failure_code = $16, failure_class = $17, failure_step = $18, failure_message = $19, failure_remedy = $20,
- attempts = $21, open_run = $22, last_reconcile_ms = $23, next_reconcile_ms = $24
+ attempts = $21, open_run = $22, last_reconcile_ms = $23, next_reconcile_ms = $24, taken_over = $25
  WHERE tenant_id = $1 AND status = $2`
 
 // save writes what has changed of a row that owned returned, and a change of its status into the history.
@@ -114,7 +115,7 @@ func (t *txn) save(ctx context.Context, was, is row, run int64) error {
 		is.generation, is.observed, is.onboarding, is.status, is.outputs, is.hostname,
 		is.waitingFor, is.waitSince, is.waitUntil, is.announced,
 		f.code, f.class, f.step, f.message, f.remedy,
-		is.attempts, is.openRun, is.lastReconcile, is.nextReconcile)
+		is.attempts, is.openRun, is.lastReconcile, is.nextReconcile, is.takenOver)
 	if err != nil {
 		return err
 	}
@@ -148,6 +149,7 @@ func (r row) tenant() Tenant {
 		WaitingFor:         r.waitingFor,
 		WaitUntil:          timeOf(r.waitUntil),
 		AnnouncedAt:        timeOf(r.announced),
+		TakenOver:          r.takenOver == 1,
 		Epoch:              r.epoch,
 	}
 }

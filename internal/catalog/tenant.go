@@ -37,6 +37,8 @@ type Spec struct {
 	Values      json.RawMessage // a JSON object with sorted keys
 	DisplayName string
 	Plan        string
+	// TakenOver says that the tenant's people use it already: it is announced to nobody.
+	TakenOver bool
 }
 
 // Condition tells of one step.
@@ -80,6 +82,7 @@ type Tenant struct {
 	WaitingFor         string // the custom hostname whose proof holds the pivot up
 	WaitUntil          time.Time
 	AnnouncedAt        time.Time // the time of the pivot
+	TakenOver          bool      // it was Online before it came here, and was announced to nobody
 	Epoch              int64
 	Mail               *Mail // the newest one of this onboarding; nil before the pivot
 }

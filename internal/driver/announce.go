@@ -40,7 +40,7 @@ func (d *Driver) announce(ctx context.Context, slot *worker, owned ownedTenant, 
 // awaitDomain returns until when the tenant waits for its custom hostname: counted from the first apply that found
 // it waiting, and kept in the catalog. The zero time: it does not wait.
 func (d *Driver) awaitDomain(ctx context.Context, owned ownedTenant, output Output) (time.Time, error) {
-	if owned.row.Status == catalog.Online || output.Waits() == "" {
+	if owned.row.Status == catalog.Online || owned.row.TakenOver || output.Waits() == "" {
 		return time.Time{}, nil
 	}
 	return d.Catalog.AwaitDomain(ctx, owned.epoch, owned.ID, output.Waits(), d.DomainWait)
@@ -74,6 +74,9 @@ func (d *Driver) pivot(
 	switch {
 	case pivoted:
 		message := "Online on " + output.Hostname
+		if owned.row.TakenOver {
+			message += ", taken over: nobody is told"
+		}
 		if output.Waits() != "" {
 			message += "; " + output.Waits() + " is not verified yet"
 		}

@@ -56,9 +56,11 @@ type Config struct {
 	DomainWait   time.Duration // 0: don't wait
 	Parallel     int           // tenants at once, 1 or more
 	AllowDestroy bool
-	Retry        Retry
-	Sleep        func(context.Context, time.Duration) error
-	Failpoint    func(name string) // nil but in tests
+	// AlreadyOnline takes over tenants that their people use already: they go Online at once, and nobody is told.
+	AlreadyOnline bool
+	Retry         Retry
+	Sleep         func(context.Context, time.Duration) error
+	Failpoint     func(name string) // nil but in tests
 }
 
 // Driver onboards the tenants of one project.

@@ -98,7 +98,10 @@ func (d *Driver) declare(ctx context.Context, owned ownedTenant) (catalog.Tenant
 			err,
 		)
 	}
-	spec := catalog.Spec{Values: values, DisplayName: owned.Text("display_name"), Plan: owned.Text("plan")}
+	spec := catalog.Spec{
+		Values: values, DisplayName: owned.Text("display_name"), Plan: owned.Text("plan"),
+		TakenOver: d.AlreadyOnline,
+	}
 	return d.Catalog.Declare(ctx, owned.epoch, owned.ID, spec)
 }
 

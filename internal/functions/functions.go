@@ -79,7 +79,11 @@ func (n named) Metadata(_ context.Context, _ function.MetadataRequest, resp *fun
 }
 
 // Definition describes the function.
-func (n named) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
+func (n named) Definition(
+	_ context.Context,
+	_ function.DefinitionRequest,
+	resp *function.DefinitionResponse,
+) {
 	resp.Definition = function.Definition{
 		Summary: n.summary, MarkdownDescription: n.description, Return: function.StringReturn{},
 	}

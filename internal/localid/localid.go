@@ -111,8 +111,11 @@ func (s *Store) name(id tenant.ID) string {
 func (s *Store) only(id tenant.ID, names tenant.IdentityNames) error {
 	for _, name := range []string{names.Organization, names.Application} {
 		if name != "" && name != s.name(id) {
-			return tenant.Fail(tenant.CodeInvalidConfig, fmt.Sprintf("looking for %q in the embedded store", name),
-				fmt.Errorf("there the identity of tenant %s is always called %s", id, s.name(id)))
+			return tenant.Fail(
+				tenant.CodeInvalidConfig,
+				fmt.Sprintf("looking for %q in the embedded store", name),
+				fmt.Errorf("there the identity of tenant %s is always called %s", id, s.name(id)),
+			)
 		}
 	}
 	return nil
@@ -120,7 +123,7 @@ func (s *Store) only(id tenant.ID, names tenant.IdentityNames) error {
 
 // offered refuses what only a real identity provider has.
 func (s *Store) offered(spec tenant.IdentitySpec) error {
-	wanted := ""
+	var wanted string
 	switch {
 	case spec.Claim:
 		wanted = "claim: the embedded store holds nothing that it has not made"

@@ -416,7 +416,10 @@ func TestMarksAreNotTransferable(t *testing.T) {
 	require.True(t, tenant.HasCode(err, tenant.CodeForeign), "a copied mark claims nothing")
 	require.True(
 		t,
-		tenant.HasCode(store.Delete(t.Context(), "globex", tenant.IdentityNames{}, tenant.NoJournal{}), tenant.CodeForeign),
+		tenant.HasCode(
+			store.Delete(t.Context(), "globex", tenant.IdentityNames{}, tenant.NoJournal{}),
+			tenant.CodeForeign,
+		),
 	)
 	require.NotEmpty(t, hand.snapshot(t, tenant.KindOrganization, hand.name("globex")))
 }

@@ -45,12 +45,22 @@ func TestAccCredentials(t *testing.T) {
 	secretIs := func() resource.TestStep {
 		return resource.TestStep{
 			Config: acctest.ProviderBlock + acme + acmeCredentials,
-			ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue("echo.this",
-				tfjsonpath.New("data").AtMapKey("client_secret"), knownvalue.StringFunc(func(secret string) error {
-					store, ok := backends.Identities.(*localid.Store)
-					require.True(t, ok)
-					return store.AuthenticateApplication(t.Context(), "test-eu_acme", tenant.NewSecret(secret))
-				}))},
+			ConfigStateChecks: []statecheck.StateCheck{
+				statecheck.ExpectKnownValue(
+					"echo.this",
+					tfjsonpath.New("data").
+						AtMapKey("client_secret"),
+					knownvalue.StringFunc(func(secret string) error {
+						store, ok := backends.Identities.(*localid.Store)
+						require.True(t, ok)
+						return store.AuthenticateApplication(
+							t.Context(),
+							"test-eu_acme",
+							tenant.NewSecret(secret),
+						)
+					}),
+				),
+			},
 		}
 	}
 	resource.Test(t, resource.TestCase{
@@ -135,11 +145,20 @@ output "version" {
 }
 `,
 				ConfigStateChecks: []statecheck.StateCheck{
-					output("hostname", same), output("client_id", same), output("nobody", same), output("good", same),
+					output(
+						"hostname",
+						same,
+					),
+					output("client_id", same),
+					output("nobody", same),
+					output("good", same),
 					output("bad", knownvalue.Bool(false)),
 					output("database", knownvalue.StringExact("test-eu_acme")),
 					output("seen", knownvalue.StringExact("acme.app.localhost")),
-					output("pools", knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("embedded")})),
+					output(
+						"pools",
+						knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("embedded")}),
+					),
 					output("version", knownvalue.Int64Exact(1)),
 				},
 			},

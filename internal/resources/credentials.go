@@ -32,8 +32,12 @@ type credentials struct {
 // NewDatabaseCredentials returns the ephemeral resource tenant_database_credentials.
 func NewDatabaseCredentials() ephemeral.EphemeralResource {
 	return &credentials{
-		name: "database_credentials", step: tenant.StepDatabase, purpose: tenant.DatabasePassword,
-		login: "username", secret: "password", within: true,
+		name:    "database_credentials",
+		step:    tenant.StepDatabase,
+		purpose: tenant.DatabasePassword,
+		login:   "username",
+		secret:  "password",
+		within:  true,
 		description: "What the tenant's application logs in to its database with. Nothing of it is kept in a state or a plan: " +
 			"pass it on by a write-only attribute, to a secret store for instance.",
 	}
@@ -42,8 +46,11 @@ func NewDatabaseCredentials() ephemeral.EphemeralResource {
 // NewIdentityCredentials returns the ephemeral resource tenant_identity_credentials.
 func NewIdentityCredentials() ephemeral.EphemeralResource {
 	return &credentials{
-		name: "identity_credentials", step: tenant.StepIdentity, purpose: tenant.ApplicationSecret,
-		login: "client_id", secret: "client_secret",
+		name:    "identity_credentials",
+		step:    tenant.StepIdentity,
+		purpose: tenant.ApplicationSecret,
+		login:   "client_id",
+		secret:  "client_secret",
 		description: "What the tenant's application authenticates with at the identity provider. Nothing of it is kept in a " +
 			"state or a plan: pass it on by a write-only attribute, to a secret store for instance.",
 	}
@@ -66,11 +73,15 @@ func (c *credentials) Configure(
 // Schema describes the ephemeral resource.
 func (c *credentials) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
 	reference := map[string]schema.Attribute{
-		"key_id":      schema.StringAttribute{Required: true, MarkdownDescription: "The key it is derived with."},
+		"key_id": schema.StringAttribute{
+			Required:            true,
+			MarkdownDescription: "The key it is derived with.",
+		},
 		"version":     schema.Int64Attribute{Required: true, MarkdownDescription: "Its version."},
 		"incarnation": schema.StringAttribute{Required: true, MarkdownDescription: "The object's random id."},
 		"fingerprint": schema.StringAttribute{
-			Required: true, MarkdownDescription: "The first 16 digits of its SHA-256: what is derived must have it.",
+			Required:            true,
+			MarkdownDescription: "The first 16 digits of its SHA-256: what is derived must have it.",
 		},
 	}
 	login := schema.StringAttribute{Required: true, MarkdownDescription: "Who logs in."}
@@ -85,8 +96,11 @@ func (c *credentials) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp 
 				Required: true, MarkdownDescription: "The tenant's id.",
 			},
 			"credentials": schema.SingleNestedAttribute{
-				Required: true, Attributes: reference,
-				MarkdownDescription: "The attribute `credentials` of the tenant's `tenant_" + string(c.step) + "`.",
+				Required:   true,
+				Attributes: reference,
+				MarkdownDescription: "The attribute `credentials` of the tenant's `tenant_" + string(
+					c.step,
+				) + "`.",
 			},
 			c.login: login,
 			c.secret: schema.StringAttribute{

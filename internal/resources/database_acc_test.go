@@ -202,7 +202,13 @@ func TestAccDatabaseDisappearsAndIsAdopted(t *testing.T) {
 			PreConfig: func() {
 				require.NoError(
 					t,
-					w.databases.Delete(t.Context(), "acme", embeddedPlace, tenant.Disposal{How: tenant.Drop}, tenant.NoJournal{}),
+					w.databases.Delete(
+						t.Context(),
+						"acme",
+						embeddedPlace,
+						tenant.Disposal{How: tenant.Drop},
+						tenant.NoJournal{},
+					),
 				)
 			},
 			Config: plain, ConfigPlanChecks: planned(action(databaseAddress, plancheck.ResourceActionCreate)),
@@ -264,7 +270,13 @@ func TestAccDatabaseRefusesAForeignOneInItsPlace(t *testing.T) {
 	swap := func(from, to *world) {
 		require.NoError(
 			t,
-			from.databases.Delete(t.Context(), "acme", embeddedPlace, tenant.Disposal{How: tenant.Drop}, tenant.NoJournal{}),
+			from.databases.Delete(
+				t.Context(),
+				"acme",
+				embeddedPlace,
+				tenant.Disposal{How: tenant.Drop},
+				tenant.NoJournal{},
+			),
 		)
 		_, err := to.databases.Ensure(
 			t.Context(),

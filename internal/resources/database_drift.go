@@ -79,8 +79,10 @@ func (r *databaseResource) planPlaces(
 		case err != nil:
 			addLookup(diags, tenant.StepDatabase, err)
 		case len(candidates) == 1 && len(notes) > 0:
-			diags.AddWarning(fmt.Sprintf("Besides, in pool %q, for tenant %s", pool.Name, plan.TenantID.ValueString()),
-				strings.Join(notes, "\n"))
+			diags.AddWarning(
+				fmt.Sprintf("Besides, in pool %q, for tenant %s", pool.Name, plan.TenantID.ValueString()),
+				strings.Join(notes, "\n"),
+			)
 		}
 	}
 	if len(refusals) > 0 && len(refusals) == len(candidates) {
@@ -108,7 +110,8 @@ func planPlace(
 
 // planDisposal refuses a disposal that the pool can't do, as soon as the place is known.
 func (r *databaseResource) planDisposal(ctx context.Context, model databaseModel, diags *diag.Diagnostics) {
-	if r.backends() == nil || diags.HasError() || !known(model.TenantID, model.Pool, model.Name, model.OnDestroy) {
+	if r.backends() == nil || diags.HasError() ||
+		!known(model.TenantID, model.Pool, model.Name, model.OnDestroy) {
 		return
 	}
 	pool, err := r.backends().Pools.Find(model.Pool.ValueString())

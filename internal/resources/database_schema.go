@@ -94,25 +94,32 @@ func (r *databaseResource) Schema(
 				MarkdownDescription: "For how long an archive is kept at least, like `2160h`. Left out, for ever.",
 			},
 			"force_destroy": schema.BoolAttribute{
-				Optional: true, Computed: true, Default: booldefault.StaticBool(false),
+				Optional: true,
+				Computed: true,
+				Default:  booldefault.StaticBool(false),
 				MarkdownDescription: "Whether a destroy ends the sessions that others have open. Defaults to `false`: a database " +
 					"in use is not touched.",
 			},
 			"read_only": schema.BoolAttribute{
-				Optional: true, Computed: true,
+				Optional: true,
+				Computed: true,
 				MarkdownDescription: "Whether the tenant's data can only be read. Left out, it stays as it is; a new database " +
 					"is writable.",
 			},
 			"extensions": schema.SetAttribute{
-				Optional: true, ElementType: types.StringType,
+				Optional:    true,
+				ElementType: types.StringType,
 				Validators: []validator.Set{
-					setvalidator.NoNullValues(), setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1)),
+					setvalidator.NoNullValues(),
+					setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1)),
 				},
 				MarkdownDescription: "The extensions of the database system that the migrations need. The pool says which " +
 					"ones it allows.",
 			},
 			"credentials_version": schema.Int64Attribute{
-				Optional: true, Computed: true, Default: int64default.StaticInt64(1),
+				Optional: true,
+				Computed: true,
+				Default:  int64default.StaticInt64(1),
 				Validators: []validator.Int64{
 					between{tenant.StepDatabase, "credentials_version", 1, math.MaxInt32},
 				},
@@ -120,7 +127,9 @@ func (r *databaseResource) Schema(
 					"current key. The one before stays valid until the next time. Defaults to 1.",
 			},
 			"on_drift": schema.StringAttribute{
-				Optional: true, Computed: true, Default: stringdefault.StaticString(onDriftError),
+				Optional: true,
+				Computed: true,
+				Default:  stringdefault.StaticString(onDriftError),
 				Validators: []validator.String{
 					oneOf(tenant.StepDatabase, "on_drift", onDriftError, onDriftKeep),
 				},
@@ -144,7 +153,8 @@ func (r *databaseResource) Schema(
 				Attributes: withUsername(secretAttribute().Attributes),
 			},
 			"drift": schema.SetAttribute{
-				Computed: true, ElementType: types.StringType,
+				Computed:    true,
+				ElementType: types.StringType,
 				MarkdownDescription: "What the last refresh found changed by hand, by name. A plan empties it of all that the " +
 					"apply repairs.",
 			},

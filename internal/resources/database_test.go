@@ -60,9 +60,16 @@ func databasesOf(pools ...tenant.Pool) *databaseResource {
 
 func databasePlan(plan, pool string) databaseModel {
 	model := databaseModel{
-		TenantID: types.StringValue("acme"), Plan: types.StringValue(plan), Pool: types.StringNull(),
-		CredentialsVersion: types.Int64Value(1), Credentials: types.ObjectNull(credentialsType()), Drift: textSet(nil),
-		MigrationsPath: types.StringNull(), Migrations: types.MapUnknown(types.StringType),
+		TenantID: types.StringValue("acme"),
+		Plan:     types.StringValue(plan),
+		Pool:     types.StringNull(),
+		CredentialsVersion: types.Int64Value(
+			1,
+		),
+		Credentials:    types.ObjectNull(credentialsType()),
+		Drift:          textSet(nil),
+		MigrationsPath: types.StringNull(),
+		Migrations:     types.MapUnknown(types.StringType),
 	}
 	if pool != "" {
 		model.Pool = types.StringValue(pool)

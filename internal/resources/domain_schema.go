@@ -25,7 +25,11 @@ const defaultWindow = "72h"
 const verificationNone = "none"
 
 // Schema describes the resource.
-func (r *domainResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (r *domainResource) Schema(
+	ctx context.Context,
+	_ resource.SchemaRequest,
+	resp *resource.SchemaResponse,
+) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The tenant's hostnames: one under the installation's zone at once, and optionally one of the " +
 			"customer's own, which counts from the moment its proof of ownership was seen.",

@@ -121,7 +121,10 @@ func TestAccIdentity(t *testing.T) {
 		acc.TestStep{Config: identityConfig("enabled = true"), ConfigPlanChecks: update},
 		acc.TestStep{
 			PreConfig: func() {
-				require.NoError(t, w.identities.Delete(ctx, "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
+				require.NoError(
+					t,
+					w.identities.Delete(ctx, "acme", tenant.IdentityNames{}, tenant.NoJournal{}),
+				)
 			},
 			Config: identityConfig(
 				"",
@@ -149,10 +152,12 @@ func TestAccIdentitySecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	secret := func(key string, version int64) []statecheck.StateCheck {
-		return []statecheck.StateCheck{statecheck.ExpectKnownValue(identityAddress, tfjsonpath.New("credentials"),
-			knownvalue.ObjectPartial(map[string]knownvalue.Check{
-				"key_id": text(key), "version": knownvalue.Int64Exact(version),
-			}))}
+		return []statecheck.StateCheck{
+			statecheck.ExpectKnownValue(identityAddress, tfjsonpath.New("credentials"),
+				knownvalue.ObjectPartial(map[string]knownvalue.Check{
+					"key_id": text(key), "version": knownvalue.Int64Exact(version),
+				})),
+		}
 	}
 	rotated := planned(plancheck.ExpectUnknownValue(identityAddress, tfjsonpath.New("credentials")))
 	k1, k2 := key("k1", 7), key("k2", 8)
@@ -200,7 +205,12 @@ func TestAccIdentitySecret(t *testing.T) {
 			ExpectError: failsWith(tenant.CodeUnknownKey, "k1"),
 		},
 		acc.TestStep{
-			PreConfig: rekey(k2, k1), Config: identityConfig("credentials_version = 4"), ConfigPlanChecks: rotated,
+			PreConfig: rekey(
+				k2,
+				k1,
+			),
+			Config:            identityConfig("credentials_version = 4"),
+			ConfigPlanChecks:  rotated,
 			ConfigStateChecks: secret("k2", 4),
 		},
 	)
@@ -277,7 +287,15 @@ func TestAccIdentityFailedCreateLeavesNoState(t *testing.T) {
 		},
 		acc.TestStep{
 			PreConfig: func() {
-				require.NoError(t, rogue.identities.Delete(t.Context(), "globex", tenant.IdentityNames{}, tenant.NoJournal{}))
+				require.NoError(
+					t,
+					rogue.identities.Delete(
+						t.Context(),
+						"globex",
+						tenant.IdentityNames{},
+						tenant.NoJournal{},
+					),
+				)
 			},
 			Config: identityConfig(
 				"",

@@ -148,7 +148,8 @@ func (r *identityResource) lookForForeign(
 	}
 	identities := r.backends().Identities
 	planner, ok := identities.(tenant.IdentityPlanner)
-	if !ok || !known(plan.DisplayName, textOf(plan.Administrator, "email"), textOf(plan.Administrator, "name")) {
+	if !ok ||
+		!known(plan.DisplayName, textOf(plan.Administrator, "email"), textOf(plan.Administrator, "name")) {
 		_, err := identities.Read(ctx, tenant.ID(plan.TenantID.ValueString()), config.names())
 		if !errors.Is(err, tenant.ErrAbsent) && !plan.Claim.ValueBool() {
 			addLookup(diags, tenant.StepIdentity, err)
@@ -158,7 +159,10 @@ func (r *identityResource) lookForForeign(
 	notes, err := planner.PlanIdentity(ctx, plan.desired(config))
 	addLookup(diags, tenant.StepIdentity, err)
 	if len(notes) > 0 {
-		diags.AddWarning("About the identity of tenant "+plan.TenantID.ValueString(), strings.Join(notes, "\n"))
+		diags.AddWarning(
+			"About the identity of tenant "+plan.TenantID.ValueString(),
+			strings.Join(notes, "\n"),
+		)
 	}
 }
 

@@ -52,12 +52,15 @@ func (r *identityResource) Schema(
 					"over: they are marked, and then managed like any other. Has no effect once they are the tenant's.",
 			},
 			"public": schema.BoolAttribute{
-				Optional: true, Computed: true, Default: booldefault.StaticBool(false),
+				Optional: true,
+				Computed: true,
+				Default:  booldefault.StaticBool(false),
 				MarkdownDescription: "Whether the application is a public client without a secret, such as a single-page " +
 					"application. Defaults to `false`.",
 			},
 			"domains": schema.SetAttribute{
-				Optional: true, ElementType: types.StringType,
+				Optional:    true,
+				ElementType: types.StringType,
 				MarkdownDescription: "Domains by which the organization's people are recognised. One counts as verified if it is " +
 					"among `hostnames`.",
 				Validators: []validator.Set{
@@ -78,7 +81,9 @@ func (r *identityResource) Schema(
 						Validators: []validator.String{identityCheck("single_sign_on.client_id", checkName)},
 					},
 					"client_secret": schema.StringAttribute{
-						Optional: true, WriteOnly: true, Sensitive: true,
+						Optional:            true,
+						WriteOnly:           true,
+						Sensitive:           true,
 						MarkdownDescription: "The client secret that it has given us. Write-only: it is in no state and no plan.",
 					},
 					"client_secret_version": schema.Int64Attribute{
@@ -173,7 +178,8 @@ func (r *identityResource) Schema(
 			},
 			"timeouts": timeoutsAttribute(ctx),
 			"drift": schema.SetAttribute{
-				Computed: true, ElementType: types.StringType,
+				Computed:    true,
+				ElementType: types.StringType,
 				MarkdownDescription: "What else the last refresh found changed by hand, by name. A plan empties it of all that " +
 					"the apply repairs.",
 			},

@@ -201,7 +201,11 @@ func TestTheStatesSecretCanBeDerived(t *testing.T) {
 	requireCode(t, tenant.CodeUnknownKey, diags)
 
 	prior, wanted := livingIdentity(), livingIdentity()
-	prior.CredentialsVersion, prior.Credentials = types.Int64Value(3), secretValue(tenant.SecretState{KeyID: "k2"})
+	prior.CredentialsVersion, prior.Credentials = types.Int64Value(
+		3,
+	), secretValue(
+		tenant.SecretState{KeyID: "k2"},
+	)
 	diags = nil
 	r.checkSecret(wanted, prior, &diags)
 	requireCode(t, tenant.CodeInvalidConfig, diags)

@@ -59,7 +59,12 @@ func notImported(id tenant.ID, what string, err error) error {
 	if !errors.Is(err, tenant.ErrAbsent) {
 		return err
 	}
-	return tenant.Fail(tenant.CodeNotFound, fmt.Sprintf("importing the %s of tenant %s", what, id),
-		errors.New("nothing carries the mark of this tenant in this installation; an object of another making is "+
-			"taken over with claim = true, not by an import"))
+	return tenant.Fail(
+		tenant.CodeNotFound,
+		fmt.Sprintf("importing the %s of tenant %s", what, id),
+		errors.New(
+			"nothing carries the mark of this tenant in this installation; an object of another making is "+
+				"taken over with claim = true, not by an import",
+		),
+	)
 }

@@ -72,8 +72,13 @@ func TestAccClaimDatabase(t *testing.T) {
 	claim := func(extra string) string {
 		return databaseConfig(fmt.Sprintf("plan = \"pro\"\nname = \"acme-prod\"\n%s", extra))
 	}
-	w.run(t,
-		acc.TestStep{Config: claim(""), PlanOnly: true, ExpectError: failsWith(tenant.CodeForeign, "acme-prod")},
+	w.run(
+		t,
+		acc.TestStep{
+			Config:      claim(""),
+			PlanOnly:    true,
+			ExpectError: failsWith(tenant.CodeForeign, "acme-prod"),
+		},
 		acc.TestStep{
 			Config: databaseConfig("plan = \"pro\"\nname = \"nothing-there\"\nclaim = true"), PlanOnly: true,
 			ExpectError: failsWith(tenant.CodeNotFound, "nothing-there"),
@@ -88,11 +93,20 @@ func TestAccClaimDatabase(t *testing.T) {
 				return nil
 			},
 		},
-		importing(databaseAddress, "plan", "claim", "baseline_version", "migrations_path", "deletion_protection",
-			"on_destroy"),
+		importing(
+			databaseAddress,
+			"plan",
+			"claim",
+			"baseline_version",
+			"migrations_path",
+			"deletion_protection",
+			"on_destroy",
+		),
 		acc.TestStep{
-			Config:           claim(""),
-			ConfigPlanChecks: planned(plancheck.ExpectResourceAction(databaseAddress, plancheck.ResourceActionUpdate)),
+			Config: claim(""),
+			ConfigPlanChecks: planned(
+				plancheck.ExpectResourceAction(databaseAddress, plancheck.ResourceActionUpdate),
+			),
 		},
 		acc.TestStep{
 			Config: databaseConfig("plan = \"pro\"\nname = \"another\""), PlanOnly: true,

@@ -25,7 +25,11 @@ type resendModel struct {
 }
 
 // Metadata names the action.
-func (*resendInvitation) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+func (*resendInvitation) Metadata(
+	_ context.Context,
+	req action.MetadataRequest,
+	resp *action.MetadataResponse,
+) {
 	resp.TypeName = req.ProviderTypeName + "_resend_invitation"
 }
 
@@ -48,7 +52,11 @@ func (*resendInvitation) Schema(_ context.Context, _ action.SchemaRequest, resp 
 }
 
 // Invoke asks the identity system for its own mail: an action hands its caller nothing, least of all a link.
-func (a *resendInvitation) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+func (a *resendInvitation) Invoke(
+	ctx context.Context,
+	req action.InvokeRequest,
+	resp *action.InvokeResponse,
+) {
 	var model resendModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &model)...)
 	if resp.Diagnostics.HasError() {
@@ -68,12 +76,21 @@ func (a *resendInvitation) mail(ctx context.Context, id tenant.ID) error {
 	}
 	mailer, ok := a.backends().Identities.(tenant.InvitationMailer)
 	if !ok {
-		return tenant.Fail(tenant.CodeInvalidConfig, doing,
-			errors.New("this identity system sends no mail by itself; use tenantctl mail --resend "+string(id)))
+		return tenant.Fail(
+			tenant.CodeInvalidConfig,
+			doing,
+			errors.New(
+				"this identity system sends no mail by itself; use tenantctl mail --resend "+string(id),
+			),
+		)
 	}
 	identity, err := a.findIdentity(ctx, id)
 	if errors.Is(err, tenant.ErrAbsent) {
-		return tenant.Fail(tenant.CodeNotFound, doing, errors.New("there is no such tenant in this installation"))
+		return tenant.Fail(
+			tenant.CodeNotFound,
+			doing,
+			errors.New("there is no such tenant in this installation"),
+		)
 	}
 	if err != nil {
 		return err

@@ -15,9 +15,13 @@ import (
 var _ datasource.DataSourceWithConfigure = (*migrationsData)(nil)
 
 // NewMigrations returns the data source tenant_migrations.
-func NewMigrations() datasource.DataSource { return &migrationsData{} }
+func NewMigrations() datasource.DataSource { return &migrationsData{folder: migrations.Load} }
 
-type migrationsData struct{ configuredData }
+type migrationsData struct {
+	configuredData
+
+	folder func(path string) (tenant.Migrations, error)
+}
 
 type migrationsModel struct {
 	Path    types.String `tfsdk:"path"`
@@ -33,7 +37,11 @@ func (*migrationsData) Metadata(
 }
 
 // Schema describes the data source.
-func (*migrationsData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+func (*migrationsData) Schema(
+	_ context.Context,
+	_ datasource.SchemaRequest,
+	resp *datasource.SchemaResponse,
+) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A folder of goose migrations, as `tenant_database` reads it. It asks no system.",
 		Attributes: map[string]schema.Attribute{
@@ -52,13 +60,17 @@ func (*migrationsData) Schema(_ context.Context, _ datasource.SchemaRequest, res
 }
 
 // Read reads the folder.
-func (d *migrationsData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+func (d *migrationsData) Read(
+	ctx context.Context,
+	req datasource.ReadRequest,
+	resp *datasource.ReadResponse,
+) {
 	var model migrationsModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &model)...)
 	if resp.Diagnostics.HasError() || !d.ready(&resp.Diagnostics, "reading a folder of migrations") {
 		return
 	}
-	files, err := migrations.Load(d.meta.resolve(model.Path.ValueString()))
+	files, err := d.folder(d.meta.resolve(model.Path.ValueString()))
 	if err != nil {
 		addAttributeError(&resp.Diagnostics, path.Root("path"), tenant.StepDatabase, err)
 		return

@@ -27,7 +27,11 @@ type poolModel struct {
 }
 
 // Metadata names the data source.
-func (*poolsData) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+func (*poolsData) Metadata(
+	_ context.Context,
+	req datasource.MetadataRequest,
+	resp *datasource.MetadataResponse,
+) {
 	resp.TypeName = req.ProviderTypeName + "_pools"
 }
 

@@ -163,7 +163,13 @@ func TestAccSeedIsAdoptedAndDisappears(t *testing.T) {
 			PreConfig: func() {
 				require.NoError(
 					t,
-					w.databases.Delete(t.Context(), "acme", embeddedPlace, tenant.Disposal{How: tenant.Drop}, tenant.NoJournal{}),
+					w.databases.Delete(
+						t.Context(),
+						"acme",
+						embeddedPlace,
+						tenant.Disposal{How: tenant.Drop},
+						tenant.NoJournal{},
+					),
 				)
 			},
 			Config: config, ConfigPlanChecks: create,

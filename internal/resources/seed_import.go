@@ -67,7 +67,11 @@ func (r *seedResource) find(ctx context.Context, id tenant.ID) (seedModel, error
 
 func placeValue(place tenant.Place) types.Object {
 	return types.ObjectValueMust(
-		map[string]attr.Type{"pool": types.StringType, "isolation": types.StringType, "name": types.StringType},
+		map[string]attr.Type{
+			"pool":      types.StringType,
+			"isolation": types.StringType,
+			"name":      types.StringType,
+		},
 		map[string]attr.Value{
 			"pool":      types.StringValue(place.Pool),
 			"isolation": types.StringValue(string(place.Isolation)),

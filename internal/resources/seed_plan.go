@@ -126,7 +126,7 @@ func (r *seedResource) lookForOwn(ctx context.Context, plan seedModel, diags *di
 		textOf(plan.Database, "isolation"),
 		textOf(plan.Database, "name"),
 	}
-	if r.backends() == nil || !known(plan.TenantID) || !known(place...) {
+	if r.backends() == nil || !known(plan.TenantID) || !known(place...) || r.mayBeClaimed(ctx, plan) {
 		return
 	}
 	seen, err := r.read(ctx, plan)
@@ -137,6 +137,25 @@ func (r *seedResource) lookForOwn(ctx context.Context, plan seedModel, diags *di
 	if !errors.Is(err, tenant.ErrAbsent) {
 		addLookup(diags, tenant.StepSeed, err)
 	}
+}
+
+// mayBeClaimed is true for a database that carries nobody's mark: tenant_database may take it over in the same apply, and
+// says so if it does not.
+func (r *seedResource) mayBeClaimed(ctx context.Context, plan seedModel) bool {
+	pool, err := r.backends().Pools.Find(plan.place().Pool)
+	if err != nil {
+		return false
+	}
+	id, place := tenant.ID(plan.TenantID.ValueString()), plan.place()
+	if _, err := pool.Databases.Read(ctx, id, place); !tenant.HasCode(err, tenant.CodeForeign) {
+		return false
+	}
+	planner, ok := pool.Databases.(tenant.DatabasePlanner)
+	if !ok {
+		return false
+	}
+	_, err = planner.PlanDatabase(ctx, tenant.DatabaseSpec{Tenant: id, Place: place, Claim: true})
+	return err == nil
 }
 
 func answerEdits(diags *diag.Diagnostics, plan seedModel, edits types.List) {

@@ -82,7 +82,9 @@ func (*tenantData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *d
 			"database_name":    computed("The name of its database or schema."),
 			"default_hostname": computed("Its hostname under the installation's zone."),
 			"custom_hostname":  computed("The hostname of its own that it claims."),
-			"verification":     computed("How far that one is proved: `none`, `pending`, `verified` or `expired`."),
+			"verification": computed(
+				"How far that one is proved: `none`, `pending`, `verified` or `expired`.",
+			),
 			"organization_id":  computed("The id of its organization."),
 			"client_id":        computed("The client id of its application."),
 			"administrator_id": computed("The id of its first administrator."),

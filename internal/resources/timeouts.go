@@ -57,21 +57,21 @@ func within(
 ) (context.Context, context.CancelFunc) {
 	timeout, problems := allowed(ctx, defaultTimeout)
 	diags.Append(problems...)
-	return context.WithTimeoutCause(ctx, timeout, outOfTime{operation, timeout})
+	return context.WithTimeoutCause(ctx, timeout, timeoutError{operation, timeout})
 }
 
-type outOfTime struct {
+type timeoutError struct {
 	operation string
 	allowed   time.Duration
 }
 
-func (o outOfTime) Error() string {
+func (o timeoutError) Error() string {
 	return fmt.Sprintf("the timeout %q of %s has passed", o.operation, o.allowed)
 }
 
 // inTime makes a failure for want of time one that says so: other than an interruption it is tried again.
 func inTime(ctx context.Context, err error) error {
-	var late outOfTime
+	var late timeoutError
 	if err == nil || !errors.As(context.Cause(ctx), &late) {
 		return err
 	}

@@ -113,7 +113,11 @@ func (b *Backend) PlanDatabase(ctx context.Context, spec tenant.DatabaseSpec) ([
 		return nil, err
 	}
 	if found == nil {
-		return nil, tenant.Fail(tenant.CodeForeign, "claiming "+at.path, errors.New("it carries another mark"))
+		return nil, tenant.Fail(
+			tenant.CodeForeign,
+			"claiming "+at.path,
+			errors.New("it carries another mark"),
+		)
 	}
 	defer found.close()
 	return found.claimNotes(ctx, spec)
@@ -127,11 +131,16 @@ func (f *file) claimNotes(ctx context.Context, spec tenant.DatabaseSpec) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	notes := []string{fmt.Sprintf("%s carries nobody's mark; the apply puts ours into it, in tables whose names begin "+
-		"with tenantry_.", f.at.path)}
+	notes := []string{
+		fmt.Sprintf("%s carries nobody's mark; the apply puts ours into it, in tables whose names begin "+
+			"with tenantry_.", f.at.path),
+	}
 	if len(applied) == 0 && spec.Baseline > 0 {
-		notes = append(notes, fmt.Sprintf("It has no record of migrations; the files up to version %d are recorded "+
-			"as applied without being run.", spec.Baseline))
+		notes = append(
+			notes,
+			fmt.Sprintf("It has no record of migrations; the files up to version %d are recorded "+
+				"as applied without being run.", spec.Baseline),
+		)
 		for _, file := range spec.Migrations.Files {
 			if file.Version <= spec.Baseline {
 				applied = append(applied, file)

@@ -34,26 +34,8 @@ func (b *Backend) Ensure(
 func (b *Backend) ensure(
 	ctx context.Context, at location, spec tenant.DatabaseSpec, journal tenant.Journal,
 ) (tenant.Database, error) {
-	if spec.Claim {
-		if err := migrations.CheckBaseline(spec.Migrations, spec.Baseline); err != nil {
-			return tenant.Database{}, err
-		}
-		if err := b.claim(ctx, at, journal); err != nil {
-			return tenant.Database{}, err
-		}
-	}
-	file, err := b.open(ctx, at)
-	switch {
-	case err == nil:
-		defer func() { file.close() }()
-		if err := file.baseline(ctx, spec); err != nil {
-			return tenant.Database{}, err
-		}
-		if err := journal.Adopted(ctx, at.object(), at.externalID()); err != nil {
-			return tenant.Database{}, err
-		}
-		tenant.Failpoint(ctx, "database.adopted")
-	case errors.Is(err, tenant.ErrAbsent):
+	file, err := b.adopt(ctx, at, spec, journal)
+	if errors.Is(err, tenant.ErrAbsent) {
 		applied, err := b.create(ctx, at, spec, journal)
 		if err != nil || !spec.ReadOnly && slices.Equal(applied, spec.Migrations.Files) {
 			return at.database(applied, false), err
@@ -61,10 +43,44 @@ func (b *Backend) ensure(
 		if file, err = b.open(ctx, at); err != nil {
 			return tenant.Database{}, err
 		}
-		defer func() { file.close() }()
-	default:
+	} else if err != nil {
 		return tenant.Database{}, err
 	}
+	defer file.close()
+	tenant.Failpoint(ctx, "database.adopted")
+	return b.update(ctx, file, spec)
+}
+
+// adopt returns the tenant's own file, one that is claimed just now included; ErrAbsent if there is nothing.
+func (b *Backend) adopt(
+	ctx context.Context, at location, spec tenant.DatabaseSpec, journal tenant.Journal,
+) (*file, error) {
+	if spec.Claim {
+		if err := migrations.CheckBaseline(spec.Migrations, spec.Baseline); err != nil {
+			return nil, err
+		}
+		if err := b.claim(ctx, at, journal); err != nil {
+			return nil, err
+		}
+	}
+	file, err := b.open(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if err = file.baseline(ctx, spec); err == nil {
+		err = journal.Adopted(ctx, at.object(), at.externalID())
+	}
+	if err != nil {
+		file.close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// update brings a file of ours to what the spec says, and writes nothing if it is so already. It may close the file and
+// open another in its place.
+func (b *Backend) update(ctx context.Context, file *file, spec tenant.DatabaseSpec) (tenant.Database, error) {
+	at := file.at
 	applied, err := file.applied(ctx)
 	if err != nil {
 		return tenant.Database{}, err
@@ -76,10 +92,12 @@ func (b *Backend) ensure(
 	if len(pending) == 0 && file.readOnly == spec.ReadOnly && !slices.ContainsFunc(applied, unknown) {
 		return at.database(applied, spec.ReadOnly), file.resumeLog(ctx)
 	}
-	if file, err = b.writable(ctx, file); err != nil {
+	open, err := b.writable(ctx, file)
+	if err != nil {
 		return tenant.Database{}, err
 	}
-	return file.converge(ctx, spec)
+	defer open.close()
+	return open.converge(ctx, spec)
 }
 
 func unknown(done tenant.Migration) bool { return done.SHA256 == "" }

@@ -8,7 +8,11 @@ import (
 )
 
 // ReadTables returns the seed as it was last applied, in the order in which it is remembered.
-func (s *Seeds) ReadTables(ctx context.Context, id tenant.ID, place tenant.Place) ([]tenant.SeedTable, error) {
+func (s *Seeds) ReadTables(
+	ctx context.Context,
+	id tenant.ID,
+	place tenant.Place,
+) ([]tenant.SeedTable, error) {
 	if _, err := s.Read(ctx, id, place); err != nil {
 		return nil, err
 	}

@@ -87,7 +87,8 @@ func (b *Backend) locate(id tenant.ID, place tenant.Place) (location, error) {
 	if err := offered(place.Isolation); err != nil {
 		return location{}, err
 	}
-	if !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`).MatchString(place.Name) || len(place.Name) > nameMaxLen {
+	if !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`).MatchString(place.Name) ||
+		len(place.Name) > nameMaxLen {
 		return location{}, tenant.Fail(
 			tenant.CodeInvalidConfig,
 			fmt.Sprintf("naming the database %q", place.Name),

@@ -182,8 +182,17 @@ func TestUnknownKey(t *testing.T) {
 	requireCode(t, tenant.CodeUnknownKey, err)
 	_, err = forgotten.Ensure(t.Context(), spec, tenant.NoJournal{})
 	requireCode(t, tenant.CodeUnknownKey, err)
-	requireCode(t, tenant.CodeUnknownKey,
-		forgotten.Delete(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Drop}, tenant.NoJournal{}))
+	requireCode(
+		t,
+		tenant.CodeUnknownKey,
+		forgotten.Delete(
+			t.Context(),
+			"acme",
+			spec.Place,
+			tenant.Disposal{How: tenant.Drop},
+			tenant.NoJournal{},
+		),
+	)
 	listed, err := forgotten.ListDatabases(t.Context())
 	requireCode(t, tenant.CodeUnknownKey, err)
 	require.Empty(t, listed)
@@ -218,7 +227,16 @@ func TestPermissions(t *testing.T) {
 	w.ensure(t, spec)
 	require.Equal(t, os.FileMode(0o400), mode(w.path(spec)))
 
-	require.NoError(t, w.pool.Delete(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Archive}, tenant.NoJournal{}))
+	require.NoError(
+		t,
+		w.pool.Delete(
+			t.Context(),
+			"acme",
+			spec.Place,
+			tenant.Disposal{How: tenant.Archive},
+			tenant.NoJournal{},
+		),
+	)
 	archives := glob(t, filepath.Join(w.dir, "archive"), "*")
 	require.Equal(t, []string{"test-eu_acme-20260301T120000Z.db"}, archives)
 	require.Equal(t, os.FileMode(0o400), mode(filepath.Join(w.dir, "archive", archives[0])))
@@ -240,10 +258,25 @@ func TestLogOfAnApplication(t *testing.T) {
 	require.True(t, w.ensure(t, closed).ReadOnly, "closing does not wait for the application")
 	require.False(t, w.ensure(t, spec).ReadOnly)
 
-	err = w.pool.Delete(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Archive}, tenant.NoJournal{})
+	err = w.pool.Delete(
+		t.Context(),
+		"acme",
+		spec.Place,
+		tenant.Disposal{How: tenant.Archive},
+		tenant.NoJournal{},
+	)
 	requireCode(t, tenant.CodeBusy, err)
 	require.NoError(t, db.Close())
-	require.NoError(t, w.pool.Delete(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Archive}, tenant.NoJournal{}))
+	require.NoError(
+		t,
+		w.pool.Delete(
+			t.Context(),
+			"acme",
+			spec.Place,
+			tenant.Disposal{How: tenant.Archive},
+			tenant.NoJournal{},
+		),
+	)
 	archived := filepath.Join(w.dir, "archive", glob(t, filepath.Join(w.dir, "archive"), "*")[0])
 	require.Equal(t, "1", one(t, archived, "SELECT count(*) FROM a"))
 
@@ -251,7 +284,10 @@ func TestLogOfAnApplication(t *testing.T) {
 	db = application(t, w.path(spec))
 	_, err = db.ExecContext(t.Context(), "INSERT INTO a VALUES (1)")
 	require.NoError(t, err)
-	require.NoError(t, w.pool.Delete(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Drop}, tenant.NoJournal{}))
+	require.NoError(
+		t,
+		w.pool.Delete(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Drop}, tenant.NoJournal{}),
+	)
 	require.NoError(t, db.Close())
 	require.Empty(t, leftovers(t, w.dir))
 	w.ensure(t, spec)

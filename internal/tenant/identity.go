@@ -81,7 +81,13 @@ type SecretState struct {
 
 // Ref names the secret itself, so that Keyring.Derive returns it.
 func (s SecretState) Ref(id ID, purpose string) SecretRef {
-	return SecretRef{Tenant: id, Purpose: purpose, Version: s.Version, Incarnation: s.Incarnation, KeyID: s.KeyID}
+	return SecretRef{
+		Tenant:      id,
+		Purpose:     purpose,
+		Version:     s.Version,
+		Incarnation: s.Incarnation,
+		KeyID:       s.KeyID,
+	}
 }
 
 // Identities is where tenants' organizations, applications and people live. An identity counts as present from the

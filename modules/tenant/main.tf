@@ -8,6 +8,11 @@ resource "tenant_database" "this" {
   migrations_path     = var.migrations_path
   deletion_protection = var.deletion_protection
   on_destroy          = var.on_destroy
+  credentials_version = var.credentials_version
+
+  name             = try(var.claim.database, null)
+  claim            = try(var.claim.database, null) == null ? null : true
+  baseline_version = try(var.claim.baseline_version, null)
 }
 
 resource "tenant_domain" "this" {
@@ -16,6 +21,7 @@ resource "tenant_domain" "this" {
   custom_hostname     = var.custom_hostname
   ttl                 = var.ttl
   verification_window = var.verification_window
+  claim               = try(var.claim.hostname, null)
 }
 
 resource "tenant_identity" "this" {
@@ -26,6 +32,10 @@ resource "tenant_identity" "this" {
   roles          = var.roles
   administrator  = var.administrator
   credentials_version = var.credentials_version
+
+  organization_name = try(var.claim.organization, null)
+  client_id         = try(var.claim.client_id, null)
+  claim             = try(var.claim.organization, null) == null ? null : true
 }
 
 resource "tenant_seed" "this" {

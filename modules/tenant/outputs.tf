@@ -31,3 +31,12 @@ output "tenant" {
     seeded = { for table in tenant_seed.this.tables : table.name => length(table.rows) }
   }
 }
+
+output "credentials" {
+  description = "What the ephemeral resources tenant_database_credentials and tenant_identity_credentials need to derive the secrets of the tenant's application. It holds no secret."
+
+  value = {
+    database = tenant_database.this.credentials
+    identity = tenant_identity.this.credentials
+  }
+}

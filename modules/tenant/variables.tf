@@ -58,8 +58,20 @@ variable "redirect_path" {
   nullable    = false
 }
 
+variable "claim" {
+  description = "Names what the tenant had before it came here, to be taken over instead of made: the database, and the version up to which it has the migrations; the organization and its application's client_id; whether the DNS record of the default hostname is there. What is left out is made new. Null for a new tenant. It can be taken out once it is applied."
+  type = object({
+    database         = optional(string)
+    baseline_version = optional(number)
+    organization     = optional(string)
+    client_id        = optional(string)
+    hostname         = optional(bool)
+  })
+  default = null
+}
+
 variable "credentials_version" {
-  description = "Raised by one to rotate the secret of the tenant's application. Null is the first version."
+  description = "Raised by one to rotate the secrets of the tenant's application, at the database and at the identity provider. Null is the first version."
   type        = number
   default     = null
 }

@@ -46,7 +46,10 @@ func claimTakenOver(t *testing.T, f DatabaseFixture) {
 	spec.Claim = false
 	again, _ = f.ensure(t, spec)
 	require.Equal(t, database, again)
-	require.NoError(t, f.Databases.Delete(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Drop}, journal))
+	require.NoError(
+		t,
+		f.Databases.Delete(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Drop}, journal),
+	)
 	require.Empty(t, f.Objects(t))
 }
 

@@ -218,7 +218,11 @@ func databaseAbsent(t *testing.T, f DatabaseFixture) {
 	require.ErrorIs(t, err, tenant.ErrAbsent)
 	journal := &Journal{}
 	for _, how := range []tenant.OnDestroy{tenant.Drop, tenant.Archive, tenant.Retain} {
-		require.NoError(t, f.Databases.Delete(t.Context(), "acme", place, tenant.Disposal{How: how}, journal), "absent is done")
+		require.NoError(
+			t,
+			f.Databases.Delete(t.Context(), "acme", place, tenant.Disposal{How: how}, journal),
+			"absent is done",
+		)
 	}
 	require.Empty(t, f.Objects(t))
 	require.Empty(t, f.Archives(t))
@@ -271,9 +275,16 @@ func (f DatabaseFixture) requireForeign(t *testing.T, backend tenant.Databases, 
 	_, err = backend.Read(t.Context(), spec.Tenant, spec.Place)
 	wantCode(t, err, tenant.CodeForeign)
 	for _, how := range []tenant.OnDestroy{tenant.Drop, tenant.Archive} {
-		wantCode(t, backend.Delete(t.Context(), spec.Tenant, spec.Place, tenant.Disposal{How: how}, journal), tenant.CodeForeign)
+		wantCode(
+			t,
+			backend.Delete(t.Context(), spec.Tenant, spec.Place, tenant.Disposal{How: how}, journal),
+			tenant.CodeForeign,
+		)
 	}
-	require.NoError(t, backend.Delete(t.Context(), spec.Tenant, spec.Place, tenant.Disposal{How: tenant.Retain}, journal))
+	require.NoError(
+		t,
+		backend.Delete(t.Context(), spec.Tenant, spec.Place, tenant.Disposal{How: tenant.Retain}, journal),
+	)
 	require.Equal(t, before, f.Print(t, spec.Tenant, spec.Place), "a foreign object is never changed")
 	require.Equal(t, objects, f.Objects(t))
 	require.Empty(t, journal.Made())
@@ -307,7 +318,10 @@ func databaseNeighbour(t *testing.T, f DatabaseFixture) {
 	require.NoError(t, err)
 	require.NoError(t, f.Exec(t, "acme", theirs.Place, "INSERT INTO notes (id, body) VALUES (2, 'theirs')"))
 	require.Equal(t, "1", f.Query(t, "acme", spec.Place, "SELECT count(*) FROM notes"))
-	require.NoError(t, f.Neighbour.Delete(t.Context(), "acme", theirs.Place, tenant.Disposal{How: tenant.Drop}, &Journal{}))
+	require.NoError(
+		t,
+		f.Neighbour.Delete(t.Context(), "acme", theirs.Place, tenant.Disposal{How: tenant.Drop}, &Journal{}),
+	)
 	seen, err := f.Databases.Read(t.Context(), "acme", spec.Place)
 	require.NoError(t, err)
 	require.Equal(t, database, seen)
@@ -430,9 +444,16 @@ func databaseReadOnly(t *testing.T, f DatabaseFixture) {
 func (f DatabaseFixture) delete(t *testing.T, spec tenant.DatabaseSpec, how tenant.OnDestroy) {
 	t.Helper()
 	journal := &Journal{}
-	require.NoError(t, f.Databases.Delete(t.Context(), spec.Tenant, spec.Place, tenant.Disposal{How: how}, journal))
+	require.NoError(
+		t,
+		f.Databases.Delete(t.Context(), spec.Tenant, spec.Place, tenant.Disposal{How: how}, journal),
+	)
 	require.Equal(t, []string{"removed " + f.object(t, spec.Tenant).String()}, journal.Events)
-	require.NoError(t, f.Again.Delete(t.Context(), spec.Tenant, spec.Place, tenant.Disposal{How: how}, journal), "a second time")
+	require.NoError(
+		t,
+		f.Again.Delete(t.Context(), spec.Tenant, spec.Place, tenant.Disposal{How: how}, journal),
+		"a second time",
+	)
 	_, err := f.Databases.Read(t.Context(), spec.Tenant, spec.Place)
 	require.ErrorIs(t, err, tenant.ErrAbsent)
 	require.Empty(t, f.Objects(t))
@@ -466,7 +487,10 @@ func databaseRetain(t *testing.T, f DatabaseFixture) {
 	spec := f.spec(t, "acme", f.notes())
 	f.ensure(t, spec)
 	before, journal := f.Print(t, "acme", spec.Place), &Journal{}
-	require.NoError(t, f.Databases.Delete(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Retain}, journal))
+	require.NoError(
+		t,
+		f.Databases.Delete(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Retain}, journal),
+	)
 	require.Empty(t, journal.Events)
 	require.Equal(t, before, f.Print(t, "acme", spec.Place))
 	_, journal = f.ensure(t, spec)
@@ -541,7 +565,16 @@ func databasePoolFull(t *testing.T, f DatabaseFixture) {
 	f.ensure(t, second)
 	first.MaxTenants = 1
 	f.ensure(t, first)
-	require.NoError(t, f.Databases.Delete(t.Context(), "globex", second.Place, tenant.Disposal{How: tenant.Drop}, &Journal{}))
+	require.NoError(
+		t,
+		f.Databases.Delete(
+			t.Context(),
+			"globex",
+			second.Place,
+			tenant.Disposal{How: tenant.Drop},
+			&Journal{},
+		),
+	)
 	third := f.spec(t, "initech", f.notes())
 	third.MaxTenants = 2
 	f.ensure(t, third)
@@ -583,7 +616,10 @@ func databaseLongIDs(t *testing.T, f DatabaseFixture) {
 	require.Len(t, journal.Made(), 1)
 	require.NoError(t, f.Exec(t, one, first.Place, "INSERT INTO notes (id, body) VALUES (2, 'one')"))
 	require.Equal(t, "1", f.Query(t, two, second.Place, "SELECT count(*) FROM notes"))
-	require.NoError(t, f.Databases.Delete(t.Context(), one, first.Place, tenant.Disposal{How: tenant.Drop}, &Journal{}))
+	require.NoError(
+		t,
+		f.Databases.Delete(t.Context(), one, first.Place, tenant.Disposal{How: tenant.Drop}, &Journal{}),
+	)
 	_, err := f.Databases.Read(t.Context(), two, second.Place)
 	require.NoError(t, err)
 }
@@ -616,7 +652,13 @@ func databaseHostileIDs(t *testing.T, f DatabaseFixture) {
 		require.Errorf(t, err, "%q", name)
 		require.Errorf(
 			t,
-			f.Databases.Delete(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Drop}, &Journal{}),
+			f.Databases.Delete(
+				t.Context(),
+				"acme",
+				spec.Place,
+				tenant.Disposal{How: tenant.Drop},
+				&Journal{},
+			),
 			"%q",
 			name,
 		)

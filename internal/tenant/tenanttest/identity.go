@@ -380,7 +380,10 @@ func identityHostileNames(t *testing.T, f IdentityFixture) {
 		got := ensureIdentity(t, f.Identities, spec)
 		require.Equal(t, name, got.DisplayName)
 		require.Equal(t, spec.Administrator, got.Administrator)
-		require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, tenant.IdentityNames{}, tenant.NoJournal{}))
+		require.NoError(
+			t,
+			f.Identities.Delete(t.Context(), spec.Tenant, tenant.IdentityNames{}, tenant.NoJournal{}),
+		)
 		f.requireNothingLeft(t, spec)
 	}
 	require.Equal(t, bystander, ensureIdentity(t, f.Identities, identitySpec("bystander")))

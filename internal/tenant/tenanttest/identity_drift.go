@@ -143,7 +143,11 @@ func identityRotatedByKey(t *testing.T, f IdentityFixture) {
 	requireCode(t, tenant.CodeUnknownKey, err)
 	_, err = f.Identities.Ensure(t.Context(), identitySpec("globex"), tenant.NoJournal{})
 	requireCode(t, tenant.CodeUnknownKey, err)
-	requireCode(t, tenant.CodeUnknownKey, f.Identities.Delete(t.Context(), "globex", tenant.IdentityNames{}, tenant.NoJournal{}))
+	requireCode(
+		t,
+		tenant.CodeUnknownKey,
+		f.Identities.Delete(t.Context(), "globex", tenant.IdentityNames{}, tenant.NoJournal{}),
+	)
 	require.Equal(t, before, f.snapshots(t, identitySpec("globex")))
 }
 
@@ -197,7 +201,10 @@ func identityDeletedDrifted(t *testing.T, f IdentityFixture) {
 	for _, part := range []IdentityPart{BrokenApplication, BrokenAdministrator, BrokenMembership} {
 		ensureIdentity(t, f.Identities, spec)
 		f.Break(t, "acme", part, spec.Administrator.Email)
-		require.NoError(t, f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
+		require.NoError(
+			t,
+			f.Identities.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}),
+		)
 		f.requireNothingLeft(t, spec)
 	}
 }

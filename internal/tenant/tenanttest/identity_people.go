@@ -121,7 +121,10 @@ func identityTwoCreatorsInStep(t *testing.T, f IdentityFixture) {
 		for object, id := range journal.Made() {
 			require.Equal(t, ids[object.Kind], id, "the journal has the id of the one that is there")
 		}
-		require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, tenant.IdentityNames{}, tenant.NoJournal{}))
+		require.NoError(
+			t,
+			f.Identities.Delete(t.Context(), spec.Tenant, tenant.IdentityNames{}, tenant.NoJournal{}),
+		)
 		f.requireNothingLeft(t, spec)
 	}
 }
@@ -256,7 +259,10 @@ func identityKilledChanging(t *testing.T, f IdentityFixture) {
 			require.Equal(t, int64(2), got.Secret.Version)
 			require.False(t, got.Enabled)
 			require.Empty(t, f.Snapshot(t, tenant.KindUser, former))
-			require.NoError(t, f.Identities.Delete(t.Context(), spec.Tenant, tenant.IdentityNames{}, tenant.NoJournal{}))
+			require.NoError(
+				t,
+				f.Identities.Delete(t.Context(), spec.Tenant, tenant.IdentityNames{}, tenant.NoJournal{}),
+			)
 			f.requireNothingLeft(t, spec)
 		}
 	})
