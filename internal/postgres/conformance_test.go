@@ -88,3 +88,19 @@ func TestDatabaseClaims(t *testing.T) {
 		tenanttest.DatabaseClaims(t, func(t *testing.T) tenanttest.DatabaseFixture { t.Helper(); return makeWorld(t).fixture(t) })
 	})
 }
+
+func TestSeeds(t *testing.T) {
+	t.Parallel()
+	everywhere(t, separate(), func(t *testing.T, makeWorld func(*testing.T) *world) {
+		tenanttest.Seeds(t, func(t *testing.T) tenanttest.SeedFixture {
+			t.Helper()
+			w := makeWorld(t)
+			return tenanttest.SeedFixture{
+				DatabaseFixture: w.fixture(t),
+				Seeds:           w.backend(t, w.ours).Seeds(),
+				SeedsAgain:      w.backend(t, w.ours).Seeds(),
+				SeedsNeighbour:  w.backend(t, w.theirs).Seeds(),
+			}
+		})
+	})
+}

@@ -106,7 +106,7 @@ func (in *inside) baseline(ctx context.Context, spec tenant.DatabaseSpec) error 
 	return migrations.Baseline(ctx, in.target(), spec.Migrations, spec.Baseline)
 }
 
-func (in *inside) target() migrations.Target { return target(in.db, in.f.at.String()) }
+func (in *inside) target() migrations.Target { return targetOf(in.db, in.f.at.String()) }
 
 func unknown(done tenant.Migration) bool { return done.SHA256 == "" }
 
@@ -173,10 +173,10 @@ func (in *inside) migrate(ctx context.Context, files tenant.Migrations) ([]tenan
 }
 
 func migrate(ctx context.Context, db *sql.DB, name string, files tenant.Migrations) ([]tenant.Migration, error) {
-	return migrations.Apply(ctx, target(db, name), files)
+	return migrations.Apply(ctx, targetOf(db, name), files)
 }
 
-func target(db *sql.DB, name string) migrations.Target {
+func targetOf(db *sql.DB, name string) migrations.Target {
 	return migrations.Target{DB: db, Dialect: migrations.PostgreSQL(), Name: name, Classify: classifyMigration}
 }
 

@@ -29,4 +29,3 @@ func (b *Backend) MigratePool(ctx context.Context, files tenant.Migrations) ([]t
 	return nil, errors.ErrUnsupported
 }
 
-type Seeds struct{ tenant.Seeds }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,12 +68,19 @@ func newWorld(tb testing.TB, name string, isolation tenant.Isolation) *world {
 	w := &world{serverOf(tb, name), isolation, "o" + id, "n" + id, map[string]string{}}
 	for _, installation := range []string{w.ours, w.theirs} {
 		w.shared[installation] = "postgres"
-		if isolation != tenant.IsolationDatabase {
+		switch isolation {
+		case tenant.IsolationSchema: // two installations in one database
+			w.shared[installation] = w.ours + "_shared"
+		case tenant.IsolationRow:
 			w.shared[installation] = installation + "_shared"
-			w.exec(tb, w.url, "CREATE DATABASE "+quoted(installation+"_shared"))
 		}
 	}
 	tb.Cleanup(func() { w.remove(tb) })
+	for _, name := range slices.Compact([]string{w.shared[w.ours], w.shared[w.theirs]}) {
+		if name != "postgres" {
+			w.exec(tb, w.url, "CREATE DATABASE "+quoted(name))
+		}
+	}
 	return w
 }
 
@@ -198,7 +206,7 @@ func (w *world) containers(tb testing.TB) map[string]string {
 		add(w.named(tb, "SELECT datname, coalesce(shobj_description(oid, 'pg_database'), '') FROM pg_database WHERE", "datname"))
 		return out
 	}
-	for _, database := range []string{w.shared[w.ours], w.shared[w.theirs]} {
+	for _, database := range slices.Compact([]string{w.shared[w.ours], w.shared[w.theirs]}) {
 		add(w.texts(tb, database, `SELECT nspname, coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace
 			WHERE`+fmt.Sprintf(named, "nspname"), w.prefixes()))
 	}
