@@ -146,8 +146,11 @@ const heldQuery = `SELECT DISTINCT CASE WHEN s.dbid = 0 THEN pg_describe_object(
 // checkHeld refuses to delete a tenant half: its roles must not own or hold anything elsewhere.
 func (s *session) checkHeld(ctx context.Context, f *found) error {
 	schema := ""
-	if f.at.place.Isolation == tenant.IsolationSchema {
+	switch f.at.place.Isolation {
+	case tenant.IsolationSchema:
 		schema = f.at.schema
+	case tenant.IsolationRow:
+		schema = "-" // no schema is called so: all that they own is named
 	}
 	doing := "looking for what the roles of " + f.at.String() + " hold elsewhere"
 	rows, err := s.conn.Query(ctx, heldQuery, f.at.roles(), f.at.database, schema)

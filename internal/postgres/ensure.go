@@ -219,6 +219,10 @@ func (s *session) mendPassword(ctx context.Context, f *found, of account) error 
 // account is a role with a derived password.
 type account struct{ role, purpose string }
 
+func (s *session) accounts(f *found) []account {
+	return []account{{f.at.owner, ownerPassword}, {f.at.login(f.record), tenant.DatabasePassword}}
+}
+
 // refused reports whether the role can't log in with its derived password.
 func (s *session) refused(ctx context.Context, f *found, of account) (bool, error) {
 	password, err := s.secret(f.at, f.record, of.purpose)

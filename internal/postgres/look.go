@@ -14,7 +14,7 @@ import (
 type cluster struct {
 	Database *databaseState       `json:"database"`
 	Schema   *schemaState         `json:"schema"`
-	Row      *rowState            `json:"row"`
+	Row      *rowState            `json:"-"`
 	Roles    map[string]roleState `json:"roles"`
 	Admin    string               `json:"admin"`
 	Version  int                  `json:"version"`
@@ -40,7 +40,8 @@ type schemaState struct {
 }
 
 type rowState struct {
-	Mark string `json:"mark"`
+	Mark   string
+	Logins []string // the roles whose sessions are the tenant's
 }
 
 type roleState struct {
@@ -90,7 +91,7 @@ func (s *session) look(ctx context.Context, at location) (*found, error) {
 	if at.place.Isolation != tenant.IsolationSchema {
 		schema = ""
 	}
-	roles := append(at.roles(), s.templateOwner(), s.sharedRole("app"), s.sharedRole("read"))
+	roles := append(at.roles(), s.templateOwner(), s.sharedRole("app"), s.sharedRole("read"), s.sharedRole("seed"))
 	var text string
 	err := s.conn.QueryRow(ctx, lookQuery, at.database, roles, schema, s.templateOwner(), at.app).Scan(&text)
 	if err == nil {

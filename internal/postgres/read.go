@@ -80,7 +80,7 @@ func (s *session) outerDrift(ctx context.Context, f *found) ([]tenant.Drift, err
 	for _, repair := range repairs {
 		out = append(out, tenant.Drift{What: repair.what, Loss: repair.loss})
 	}
-	for _, of := range []account{{f.at.owner, ownerPassword}, {f.at.login(f.record), tenant.DatabasePassword}} {
+	for _, of := range s.accounts(f) {
 		if role, there := f.Roles[of.role]; !there || !role.Login || f.record.Incarnation == "" {
 			continue
 		}
@@ -106,18 +106,24 @@ func (s *session) repairs(f *found) ([]repair, error) {
 
 // drift is what is left after Ensure: what it can't repair.
 func (in *inside) drift(ctx context.Context, drifted []difference) ([]tenant.Drift, error) {
-	var out []tenant.Drift
-	repairs, err := in.repairs(in.f)
+	out, err := in.lost(in.f)
 	if err != nil {
 		return nil, err
 	}
+	inner, err := in.innerDrift(ctx, drifted)
+	return sortDrift(append(out, inner...)), err
+}
+
+// lost is what the administrator sees and can't repair.
+func (s *session) lost(f *found) ([]tenant.Drift, error) {
+	repairs, err := s.repairs(f)
+	var out []tenant.Drift
 	for _, repair := range repairs {
 		if repair.loss != "" {
 			out = append(out, tenant.Drift{What: repair.what, Loss: repair.loss})
 		}
 	}
-	inner, err := in.innerDrift(ctx, drifted)
-	return sortDrift(append(out, inner...)), err
+	return out, err
 }
 
 // innerDrift is what differs within the database or schema.

@@ -102,6 +102,9 @@ func (s *session) rotate(f *found, want record) ([]string, error) {
 		login, err := s.setPassword(at, at.login(want), want, tenant.DatabasePassword)
 		return append(out, login), err
 	}
+	if at.login(want) == at.login(f.record) { // it is missing, and so among the repairs
+		return out, nil
+	}
 	login, err := s.newLogin(at, want)
 	return append(out, login...), err
 }
@@ -128,7 +131,7 @@ func (s *session) roleRepairs(f *found, want record) ([]repair, error) {
 		}
 		out = append(out, attributeRepairs(f, name, role)...)
 	}
-	return out, nil
+	return append(out, s.rowRepairs(f, want)...), nil
 }
 
 func missing(role string) string { return "role " + role + " is missing" }
@@ -246,12 +249,15 @@ func databaseRepairs(f *found) []repair {
 // mend brings roles and the object's outside to what they should be, in one transaction with the record.
 func (s *session) mend(ctx context.Context, f *found, want record) error {
 	var statements []string
+	before, anew := f.record, f.record.Incarnation == ""
 	if !f.role { // its comment alone said that the object is ours
 		created, err := s.newOwner(f.at, want)
 		if err != nil {
 			return err
 		}
-		statements = append(statements, created...)
+		statements, anew = created, true
+	}
+	if anew {
 		f.record = want
 	}
 	repairs, err := s.roleRepairs(f, want)
@@ -261,14 +267,14 @@ func (s *session) mend(ctx context.Context, f *found, want record) error {
 	for _, repair := range append(repairs, s.objectRepairs(f)...) {
 		statements = append(statements, repair.statements...)
 	}
-	if f.role && want.Version != f.record.Version || f.record.Incarnation == "" {
+	if anew || want.Version != before.Version {
 		rotated, err := s.rotate(f, want)
 		if err != nil {
 			return err
 		}
 		statements = append(statements, rotated...)
 	}
-	if f.role && want != f.record {
+	if f.role && want != before {
 		statements = append(statements, s.commentRole(f.at, want))
 	}
 	if len(statements) == 0 {
@@ -278,6 +284,6 @@ func (s *session) mend(ctx context.Context, f *found, want record) error {
 		return err
 	}
 	tenant.Failpoint(ctx, "database.mended")
-	f.record = want
+	f.record, f.role = want, true
 	return nil
 }

@@ -202,6 +202,14 @@ func (w *world) containers(tb testing.TB) map[string]string {
 			}
 		}
 	}
+	if w.isolation == tenant.IsolationRow {
+		for _, database := range []string{w.shared[w.ours], w.shared[w.theirs]} {
+			if len(w.texts(tb, database, "SELECT 1 FROM pg_class WHERE relname = 'tenantry_tenants'")) > 0 {
+				add(w.texts(tb, database, "SELECT '"+database+"/' || tenant_id, mark FROM tenantry_tenants"))
+			}
+		}
+		return out
+	}
 	if w.isolation == tenant.IsolationDatabase {
 		add(w.named(tb, "SELECT datname, coalesce(shobj_description(oid, 'pg_database'), '') FROM pg_database WHERE", "datname"))
 		return out
@@ -294,7 +302,7 @@ func (w *world) print(tb testing.TB, place tenant.Place) string {
 		FROM pg_database WHERE datname = $1`, w.databaseOf(place))
 	out = append(out, w.texts(tb, "postgres", `SELECT oid, rolname, rolpassword, rolcanlogin, rolconnlimit, rolvaliduntil,
 		shobj_description(oid, 'pg_authid'), (SELECT array_agg(roleid ORDER BY roleid) FROM pg_auth_members WHERE member = a.oid)
-		FROM pg_authid a WHERE starts_with(rolname, $1) ORDER BY 1`, place.Name)...)
+		FROM pg_authid a WHERE starts_with(rolname, $1) ORDER BY 1`, w.rolePrefix(place))...)
 	if open := w.texts(tb, "postgres", "SELECT datallowconn FROM pg_database WHERE datname = $1", w.databaseOf(place)); len(open) == 0 || open[0] == "false" {
 		return strings.Join(out, "\n")
 	}
@@ -311,6 +319,13 @@ func (w *world) print(tb testing.TB, place tenant.Place) string {
 		ORDER BY t.ctid', n.nspname, c.relname), true, false, '')::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p') ORDER BY 1`, schemas)...)
 	return strings.Join(out, "\n")
+}
+
+func (w *world) rolePrefix(place tenant.Place) string {
+	if w.isolation == tenant.IsolationRow {
+		return w.ours
+	}
+	return place.Name
 }
 
 func quotedAll(names []string) []string {
