@@ -74,7 +74,10 @@ func (o *options) openFleet(ctx context.Context, configure func(*driver.Config))
 	if err != nil {
 		return nil, tenant.Fail(tenant.CodeStorage, "finding the data folder", err)
 	}
-	path, err := driver.FindTerraform(ctx, o.terraform, filepath.Join(data, "bin"))
+	path, err := driver.FindTerraform(ctx, driver.TerraformSource{
+		Given: o.terraform, Dir: filepath.Join(data, "bin"),
+		Tell: func(text string) { fmt.Fprintln(o.err, "tenantctl: "+text) },
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,28 +24,60 @@ import (
 // variables (https://github.com/hashicorp/terraform/blob/v1.11/CHANGELOG.md).
 const MinTerraform = "1.11.0"
 
-// FindTerraform returns the path of a usable Terraform: the one that given names, or the first on PATH that is new
-// enough, or one that it installs into dir.
-func FindTerraform(ctx context.Context, given, dir string) (string, error) {
+// TerraformSource says where a usable Terraform may come from.
+type TerraformSource struct {
+	Given string       // a path or a name on PATH: no other is looked for
+	Dir   string       // where one is installed if there is none; made (0700) then
+	Tell  func(string) // hears that one is about to be installed; required
+
+	// Releases and PublicKey are the release server's address and the armoured PGP key of its checksums; "" is
+	// HashiCorp's own.
+	Releases, PublicKey string
+}
+
+// FindTerraform returns the path of a usable Terraform: the one that is given, or the first on PATH that is new enough,
+// or the newest, which it installs. Everything that goes wrong is CodeTerraformMissing, and says which of these it was.
+func FindTerraform(ctx context.Context, source TerraformSource) (string, error) {
 	floor := version.Must(version.NewVersion(MinTerraform))
-	if given != "" {
-		return checkGiven(ctx, given, floor)
+	if source.Given != "" {
+		return checkGiven(ctx, source.Given, floor)
 	}
 	atLeast := version.MustConstraints(version.NewConstraint(">= " + MinTerraform))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", tenant.Fail(tenant.CodeStorage, "making the folder "+dir, err)
-	}
-	installer := install.NewInstaller()
-	path, err := installer.Ensure(ctx, []src.Source{
-		&hcfs.Version{Product: product.Terraform, Constraints: atLeast},
-		&hcfs.Version{Product: product.Terraform, Constraints: atLeast, ExtraPaths: []string{dir}},
-		&releases.LatestVersion{Product: product.Terraform, Constraints: atLeast, InstallDir: dir},
+	found, err := install.NewInstaller().Ensure(ctx, []src.Source{
+		&hcfs.Version{Product: product.Terraform, Constraints: atLeast, ExtraPaths: []string{source.Dir}},
 	})
+	if err == nil {
+		return found, nil
+	}
+	old := tooOld(ctx, floor)
+	source.Tell(
+		"no Terraform " + MinTerraform + " or newer is on PATH: installing the newest into " + source.Dir,
+	)
+	if err := os.MkdirAll(source.Dir, 0o700); err != nil {
+		return "", tenant.Fail(tenant.CodeStorage, "making the folder "+source.Dir, err)
+	}
+	path, err := install.NewInstaller().Ensure(ctx, []src.Source{&releases.LatestVersion{
+		Product: product.Terraform, Constraints: atLeast, InstallDir: source.Dir,
+		ApiBaseURL: source.Releases, ArmoredPublicKey: source.PublicKey,
+	}})
 	if err != nil {
-		return "", tenant.Fail(tenant.CodeTerraformMissing, "looking for Terraform "+MinTerraform+" or newer",
-			errors.Join(tooOld(ctx, floor), err))
+		return "", tenant.Fail(tenant.CodeTerraformMissing, "installing Terraform "+MinTerraform+" or newer",
+			errors.Join(old, unverified(err)))
 	}
 	return path, nil
+}
+
+// unverified gives the installer's error its reason back: it loses that of an archive with a wrong checksum, of which
+// it then misses the contents.
+func unverified(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf(
+			"checksum mismatch: the downloaded archive is not what was released, or is damaged; "+
+				"nothing was installed (%w)",
+			err,
+		)
+	}
+	return err
 }
 
 func checkGiven(ctx context.Context, given string, floor *version.Version) (string, error) {
