@@ -169,11 +169,19 @@ func (s *session) enterOrMend(ctx context.Context, f *found, spec tenant.Databas
 		return s.mendAndEnter(ctx, f, spec)
 	}
 	in, err := s.enter(ctx, f)
-	switch state(err) {
-	case stateInvalidPassword, stateInvalidAuth, stateNoPrivilege, stateNotInState, stateTooMany:
+	if shutOut(err) {
 		return s.mendAndEnter(ctx, f, spec)
 	}
 	return in, err
+}
+
+// shutOut reports whether the owner is kept from its database in a way that the administrator may be able to mend.
+func shutOut(err error) bool {
+	switch state(err) {
+	case stateInvalidPassword, stateInvalidAuth, stateNoPrivilege, stateNotInState:
+		return true
+	}
+	return errors.Is(err, errShutOut)
 }
 
 func (s *session) mendAndEnter(ctx context.Context, f *found, spec tenant.DatabaseSpec) (*inside, error) {
@@ -188,7 +196,18 @@ func (s *session) mendAndEnter(ctx context.Context, f *found, spec tenant.Databa
 	if err := s.mendPassword(ctx, f, account{f.at.owner, ownerPassword}); err != nil {
 		return nil, err
 	}
-	return s.enter(ctx, f)
+	in, err := s.enter(ctx, f)
+	if !shutOut(err) {
+		return in, err
+	}
+	lost, described := s.lost(f)
+	if described != nil || len(lost) == 0 {
+		return nil, err
+	}
+	return nil, &tenant.Failure{
+		Code: tenant.CodeDatabaseDrift, Doing: "entering " + f.at.String(),
+		Err: fmt.Errorf("%s, and %s (%w)", lost[0].What, lost[0].Loss, err),
+	}
 }
 
 // pending reports whether the clone still belongs to the template's owner.

@@ -31,7 +31,39 @@ func (s *session) enter(ctx context.Context, f *found) (*inside, error) {
 	if err != nil {
 		return nil, classify("logging in to "+f.at.String()+" as "+f.at.owner, err)
 	}
-	return &inside{s, f, db}, nil
+	in := &inside{s, f, db}
+	if err := in.checkHome(ctx); err != nil {
+		in.close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// errShutOut is what the owner meets who may not use its own schema: everything in it would seem to be absent.
+var errShutOut = errors.New("the owner's role may not use the schema") //nolint:gochecknoglobals // a sentinel
+
+func (in *inside) checkHome(ctx context.Context) error {
+	doing, home := "entering "+in.f.at.String(), false
+	err := in.db.QueryRowContext(ctx, `SELECT coalesce(current_schema() = $1, false)`, in.f.at.schema).Scan(&home)
+	if err != nil || home {
+		return classify(doing, err)
+	}
+	return tenant.Fail(tenant.CodeDatabaseDrift, doing, errShutOut)
+}
+
+// checkRecord makes sure that a database without a record of migrations never had one: to run them all again would not
+// bring back what they did.
+func (in *inside) checkRecord(ctx context.Context) error {
+	doing, had := "looking for the record of migrations of "+in.f.at.String(), 0
+	err := in.db.QueryRowContext(ctx, `SELECT count(*) FROM tenantry_migrations`).Scan(&had)
+	if state(err) == stateUndefinedTable {
+		return nil
+	}
+	if err != nil || had == 0 {
+		return classify(doing, err)
+	}
+	return tenant.Fail(tenant.CodeDatabaseDrift, doing,
+		fmt.Errorf("the table %s is gone or empty, although %d migrations were applied", migrations.VersionsTable, had))
 }
 
 func (in *inside) close() { _ = in.db.Close() } // nothing is unsaved
@@ -55,6 +87,11 @@ func (in *inside) converge(ctx context.Context, spec tenant.DatabaseSpec) (tenan
 	applied, err := in.applied(ctx)
 	if err != nil {
 		return tenant.Database{}, err
+	}
+	if len(applied) == 0 && len(spec.Migrations.Files) > 0 && !in.f.fresh {
+		if err := in.checkRecord(ctx); err != nil {
+			return tenant.Database{}, err
+		}
 	}
 	pending, err := spec.Migrations.Pending(applied)
 	if err != nil {

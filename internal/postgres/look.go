@@ -53,6 +53,7 @@ type roleState struct {
 	Limit    int      `json:"limit"`
 	Expires  bool     `json:"expires"`
 	Of       []string `json:"of"`    // the roles that it is a member of
+	Stuck    []string `json:"stuck"` // those of them that somebody else has granted, and alone can revoke (PostgreSQL 16)
 	Ours     bool     `json:"ours"`  // the administrator may act as it
 	Settings []string `json:"settings"`
 }
@@ -63,9 +64,9 @@ const lookQuery = `SELECT jsonb_build_object(
 	'file_copy', current_setting('fsync') = 'off',
 	'database', (SELECT jsonb_build_object('oid', d.oid::bigint, 'owner', pg_get_userbyid(d.datdba), 'mine', pg_has_role(d.datdba, 'USAGE'),
 		'comment', coalesce(shobj_description(d.oid, 'pg_database'), ''), 'open', d.datallowconn, 'limit', d.datconnlimit,
-		'public', (SELECT coalesce(jsonb_agg(a.privilege_type ORDER BY 1), '[]')
+		'public', (SELECT coalesce(jsonb_agg(a.privilege_type ORDER BY a.privilege_type), '[]')
 			FROM aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a WHERE a.grantee = 0),
-		'app', (SELECT coalesce(jsonb_agg(a.privilege_type ORDER BY 1), '[]') FROM aclexplode(d.datacl) a
+		'app', (SELECT coalesce(jsonb_agg(a.privilege_type ORDER BY a.privilege_type), '[]') FROM aclexplode(d.datacl) a
 			JOIN pg_roles r ON r.oid = a.grantee WHERE r.rolname = $5),
 		'pending', EXISTS (SELECT FROM pg_shdepend s JOIN pg_roles r ON r.oid = s.refobjid
 			WHERE s.dbid = d.oid AND s.refclassid = 'pg_authid'::regclass AND s.deptype = 'o' AND r.rolname = $4))
@@ -79,6 +80,9 @@ const lookQuery = `SELECT jsonb_build_object(
 		'inherit', r.rolinherit, 'limit', r.rolconnlimit, 'expires', coalesce(r.rolvaliduntil <> 'infinity', false),
 		'of', (SELECT coalesce(jsonb_agg(DISTINCT g.rolname), '[]') FROM pg_auth_members m
 			JOIN pg_roles g ON g.oid = m.roleid WHERE m.member = r.oid),
+		'stuck', (SELECT coalesce(jsonb_agg(DISTINCT g.rolname), '[]') FROM pg_auth_members m
+			JOIN pg_roles g ON g.oid = m.roleid WHERE m.member = r.oid AND pg_get_userbyid(m.grantor) <> current_user
+			AND current_setting('server_version_num')::int >= 160000),
 		'ours', pg_has_role(current_user, r.oid, 'USAGE'),
 		'settings', coalesce((SELECT to_jsonb(s.setconfig) FROM pg_db_role_setting s
 			WHERE s.setrole = r.oid AND s.setdatabase = 0), '[]'))), '{}')

@@ -117,7 +117,7 @@ func (s *session) createPoolRoles(ctx context.Context, doing string) error {
 		role := s.sharedRole(kind)
 		statements = append(statements, "CREATE ROLE "+ident(role)+" NOLOGIN",
 			"COMMENT ON ROLE "+ident(role)+" IS "+literal(s.config.Keyring.Mark(poolObject(role))),
-			"GRANT "+ident(role)+" TO CURRENT_USER WITH ADMIN OPTION")
+			"GRANT "+ident(role)+" TO CURRENT_USER")
 	}
 	statements = append(statements, "GRANT "+ident(s.sharedRole("app"))+" TO "+ident(s.sharedRole("seed")))
 	if err := s.exec(ctx, doing, statements...); err != nil {

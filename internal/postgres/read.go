@@ -41,12 +41,8 @@ func (s *session) read(ctx context.Context, f *found) (tenant.Database, error) {
 		return tenant.Database{}, err
 	}
 	in, err := s.enter(ctx, f)
-	switch state(err) {
-	case stateInvalidPassword, stateInvalidAuth, stateNoPrivilege, stateNotInState:
-		// What is inside can't be seen; the drift says why, and the next Ensure mends it.
-		if len(drift) > 0 {
-			return s.database(f, nil, sortDrift(drift)), nil
-		}
+	if shutOut(err) && len(drift) > 0 { // What is inside can't be seen; the drift says why, and the next Ensure mends it.
+		return s.database(f, nil, sortDrift(drift)), nil
 	}
 	if err != nil {
 		return tenant.Database{}, err

@@ -12,8 +12,8 @@ import (
 type record struct {
 	Pool        string `json:"pool"`
 	Incarnation string `json:"inc"`
-	KeyID       string `json:"key"` // that the passwords are derived with
-	Version     int64  `json:"ver"` // of the passwords
+	KeyID       string `json:"key"`            // that the passwords are derived with
+	Version     int64  `json:"ver"`            // of the passwords
 	Slot        int    `json:"slot,omitempty"` // which of the two log-ins has the current password; a rotation takes the other
 	ReadOnly    bool   `json:"ro,omitempty"`
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
@@ -171,6 +172,17 @@ func attributeRepairs(f *found, name string, role roleState) []repair {
 	return out
 }
 
+// revoke ends a membership, if it is not somebody else's to end.
+func revoke(name string, role roleState, group string) repair {
+	out := repair{what: "role " + name + " is a member of " + group}
+	if slices.Contains(role.Stuck, group) {
+		out.loss = "only the role that has granted it, or a superuser, can revoke it"
+		return out
+	}
+	out.statements = []string{"REVOKE " + ident(group) + " FROM " + ident(name)}
+	return out
+}
+
 func loginRepairs(f *found, name string, role roleState) []repair {
 	var out []repair
 	if !f.memberOf(name, f.at.app) {
@@ -179,8 +191,7 @@ func loginRepairs(f *found, name string, role roleState) []repair {
 	}
 	for _, group := range role.Of {
 		if group != f.at.app {
-			out = append(out, repair{what: "role " + name + " is a member of " + group,
-				statements: []string{"REVOKE " + ident(group) + " FROM " + ident(name)}})
+			out = append(out, revoke(name, role, group))
 		}
 	}
 	if want := searchPath(f.at); want != "" && (len(role.Settings) != 1 || strings.ReplaceAll(role.Settings[0], `"`, "") != want) {

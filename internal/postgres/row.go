@@ -162,8 +162,7 @@ func memberRepairs(f *found, role, group string) []repair {
 	var out []repair
 	for _, other := range f.Roles[role].Of {
 		if other != group {
-			out = append(out, repair{what: "role " + role + " is a member of " + other,
-				statements: []string{"REVOKE " + ident(other) + " FROM " + ident(role)}})
+			out = append(out, revoke(role, f.Roles[role], other))
 		}
 	}
 	if !f.memberOf(role, group) {

@@ -335,3 +335,7 @@ func quotedAll(names []string) []string {
 	}
 	return out
 }
+
+func replaceSchema(statement, schema string) string {
+	return strings.ReplaceAll(statement, "%s", quoted(schema))
+}
