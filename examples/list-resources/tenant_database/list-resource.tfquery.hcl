@@ -1,0 +1,3 @@
+list "tenant_database" "all" {
+  provider = tenant
+}

@@ -1,0 +1,3 @@
+list "tenant_identity" "all" {
+  provider = tenant
+}

@@ -1,0 +1,6 @@
+import {
+  to = tenant_database.acme
+  identity = {
+    tenant_id = "acme"
+  }
+}

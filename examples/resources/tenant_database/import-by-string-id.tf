@@ -1,0 +1,4 @@
+import {
+  to = tenant_database.acme
+  id = "acme"
+}

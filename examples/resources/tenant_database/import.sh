@@ -1,0 +1,1 @@
+terraform import tenant_database.acme acme

@@ -1,0 +1,6 @@
+import {
+  to = tenant_domain.acme
+  identity = {
+    tenant_id = "acme"
+  }
+}

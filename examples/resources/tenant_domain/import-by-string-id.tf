@@ -1,0 +1,4 @@
+import {
+  to = tenant_domain.acme
+  id = "acme"
+}

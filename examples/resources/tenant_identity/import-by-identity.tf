@@ -1,0 +1,6 @@
+import {
+  to = tenant_identity.acme
+  identity = {
+    tenant_id = "acme"
+  }
+}

@@ -1,0 +1,4 @@
+import {
+  to = tenant_identity.acme
+  id = "acme"
+}

@@ -1,0 +1,6 @@
+import {
+  to = tenant_seed.acme
+  identity = {
+    tenant_id = "acme"
+  }
+}

@@ -1,0 +1,4 @@
+import {
+  to = tenant_seed.acme
+  id = "acme"
+}
