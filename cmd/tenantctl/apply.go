@@ -98,8 +98,11 @@ func (o *options) reportVanished(ctx context.Context, f *fleet, tenants []driver
 }
 
 func (o *options) summarise(results []driver.Result) error {
-	var failed, waiting, unchanged int
+	var failed, waiting, unchanged, unsent int
 	for _, result := range results {
+		if result.Unsent {
+			unsent++
+		}
 		switch {
 		case result.Err != nil:
 			failed++
@@ -116,8 +119,11 @@ func (o *options) summarise(results []driver.Result) error {
 		}
 		fmt.Fprintf(o.out, "\n%d %s: %d without changes, %d changed, %d waiting for a domain, %d failed\n",
 			len(results), noun, unchanged, len(results)-unchanged-waiting-failed, waiting, failed)
+		if unsent > 0 {
+			fmt.Fprintf(o.out, "%d welcome mails are not delivered yet\n", unsent)
+		}
 	}
-	if failed > 0 {
+	if failed+unsent > 0 {
 		return exitError{exitFailed}
 	}
 	return nil

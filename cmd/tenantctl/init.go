@@ -95,6 +95,29 @@ func (o *options) writeNew(target string, content []byte, mode fs.FileMode) erro
 	return nil
 }
 
+// mayMakeKey refuses a new key where an old one has marked things: with another key they would all be foreign.
+func (o *options) mayMakeKey(folder string) error {
+	key := filepath.Join(folder, "key")
+	if _, err := os.Lstat(key); !errors.Is(err, fs.ErrNotExist) {
+		return nil // it is kept, whatever it is
+	}
+	for _, made := range []string{"identity.db", "edge.db", "catalog.db"} {
+		if _, err := os.Lstat(filepath.Join(folder, made)); err == nil {
+			return &tenant.Failure{
+				Code:  tenant.CodeUnknownKey,
+				Class: tenant.Terminal,
+				Doing: "making the key " + key,
+				Err: fmt.Errorf(
+					"%s is there, so tenants were made with a key before: with a new one none of them is ours",
+					made,
+				),
+				Remedy: "Put the key back from your copy of it.",
+			}
+		}
+	}
+	return nil
+}
+
 // makeKey makes the key file of the embedded provider. Whoever loses it loses the tenants: their marks can't be
 // proved any more.
 func (o *options) makeKey() error {
@@ -105,6 +128,9 @@ func (o *options) makeKey() error {
 	folder := o.dataFolder()
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return tenant.Fail(tenant.CodeStorage, "making the folder "+folder, err)
+	}
+	if err := o.mayMakeKey(folder); err != nil {
+		return err
 	}
 	content := "k1:" + base64.StdEncoding.EncodeToString(secret) + "\n"
 	if err := o.writeNew(filepath.Join(folder, "key"), []byte(content), 0o600); err != nil {

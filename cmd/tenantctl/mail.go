@@ -21,7 +21,7 @@ func newMail(o *options) *cobra.Command {
 		Use:   "mail [TENANT_ID...]",
 		Short: "Deliver the welcome mails that are due; list, preview or resend them",
 		Long: "mail finishes what an interrupted command left: it settles waits for custom hostnames that are over, opens\n" +
-			"hostnames and delivers the mails that are due.",
+			"hostnames and delivers the mails that are not delivered yet, without waiting for their next attempt.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case list:
@@ -123,7 +123,7 @@ func (o *options) deliver(ctx context.Context, f *fleet, ids []string, resend bo
 		}
 	}
 	for _, result := range f.Deliver(ctx, tenants) {
-		if result.Err != nil {
+		if result.Err != nil || result.Unsent {
 			return exitError{exitFailed}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/tenantry/terraform-provider-tenant/internal/driver"
@@ -29,10 +30,22 @@ func main() {
 		os.Exit(exitFailed)
 	}
 	collectLessOften()
+	ownArguments()
 	// The first signal asks for an orderly end; NotifyContext gives the second one back its default, which is to die.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// ownArguments takes TF_CLI_ARGS and its like out of the environment: they are meant for a Terraform that a person runs, and
+// would change what is asked of ours, down to its version.
+func ownArguments() {
+	for _, pair := range os.Environ() {
+		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "TF_CLI_ARGS") {
+			fmt.Fprintln(os.Stderr, "tenantctl: "+name+" is not for tenantctl and was left out")
+			_ = os.Unsetenv(name) // can't fail for a name that the environment has
+		}
+	}
 }
 
 // collectLessOften lets the heap of a few MiB grow further before it is searched for garbage: that search was a fifth

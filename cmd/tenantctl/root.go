@@ -24,8 +24,9 @@ type options struct {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	printed := &watchedWriter{Writer: stdout}
 	//nolint:contextcheck // cobra hands each verb its context
-	root := newRoot(&options{out: stdout, err: stderr})
+	root := newRoot(&options{out: printed, err: stderr})
 	started := false
 	for _, verb := range root.Commands() {
 		work := verb.RunE
@@ -35,9 +36,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(printed)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if err == nil && printed.failed != nil {
+		err = fmt.Errorf("writing the output: %w", printed.failed)
+	}
 	if err != nil && !started {
 		err = usageError{err} // cobra did not get to the verb
 	}
@@ -45,6 +49,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		explain(stderr, err)
 	}
 	return exitCode(err)
+}
+
+// watchedWriter remembers that something was not printed: whoever reads the output then misses it.
+type watchedWriter struct {
+	io.Writer
+
+	failed error
+}
+
+func (w *watchedWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if err != nil {
+		w.failed = err
+	}
+	return n, err
 }
 
 // explain tells what failed, why, and what to do now.
@@ -63,7 +82,7 @@ func newRoot(o *options) *cobra.Command {
 		Long: "tenantctl applies one tenant or all of them with Terraform, sets each Online once everything is ready, and sends\n" +
 			"its welcome mail exactly then. A tenant is a file tenants/ID.tfvars beside your root module.\n\n" +
 			"Without arguments a verb means every tenant in tenants/.",
-		Version:       version(),
+		Version:       builtVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -87,14 +106,19 @@ func newRoot(o *options) *cobra.Command {
 	root.AddCommand(
 		newInit(o), newPlan(o), newApply(o), newStatus(o), newHistory(o), newMail(o),
 	)
+	root.AddCommand(manPages()...)
 	return root
 }
 
-// version is the module's, or the commit's where the program was built from a checkout.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
+// version is set by the linker, and names the commit, too; without it the program was built by go install, and Go knows.
+var version string
+
+func builtVersion() string {
+	if version != "" {
+		return version
 	}
-	return info.Main.Version
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "unknown"
 }

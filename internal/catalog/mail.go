@@ -41,6 +41,8 @@ const (
  uncertain = CASE WHEN $7 = 1 THEN 1 ELSE uncertain END` + ofMail + ` AND claim = $4 AND sent_ms = 0`
 	reclaimMails = `UPDATE mails SET next_attempt_ms = $2
  WHERE tenant_id = $1 AND claim <> '' AND sent_ms = 0 AND next_attempt_ms > $2`
+	hastenMails = `UPDATE mails SET next_attempt_ms = $2
+ WHERE tenant_id = $1 AND claim = '' AND sent_ms = 0 AND next_attempt_ms > $2`
 	resendMail = `UPDATE mails SET claim = '', sent_ms = 0, next_attempt_ms = $4, detail = '',
  recipient = CASE WHEN $5 = '' THEN recipient ELSE $5 END,
  recipient_name = CASE WHEN $5 = '' THEN recipient_name ELSE $6 END,
@@ -153,6 +155,18 @@ func (c *Catalog) ReclaimMails(ctx context.Context, epoch int64, id tenant.ID) e
 			return err
 		}
 		_, err := t.exec(ctx, reclaimMails, string(id), t.now)
+		return err
+	})
+}
+
+// HastenMails makes the tenant's mails due that wait for their next attempt.
+func (c *Catalog) HastenMails(ctx context.Context, epoch int64, id tenant.ID) error {
+	doing := fmt.Sprintf("trying the mails of tenant %s at once", id)
+	return c.store.write(ctx, doing, func(ctx context.Context, t *txn) error {
+		if _, err := t.owned(ctx, epoch, id); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, hastenMails, string(id), t.now)
 		return err
 	})
 }
@@ -278,8 +292,9 @@ func (t *txn) mails(ctx context.Context, id string) ([]Mail, error) {
 }
 
 // ResendMail makes the mail of the current onboarding due now, sent or not, under the same Message-ID, with what the last apply
-// recorded. It goes to the recipient that again names, who may be another one by now; "" keeps the old one. tenant.CodeInvalidConfig
-// if there is none yet; tenant.CodeBusy while somebody is delivering it.
+// recorded. It goes to the recipient that again names, who may be another one by now; "" keeps the old one. A tenant that is
+// Online without one, because it was taken over, gets its first. tenant.CodeInvalidConfig if there is none yet;
+// tenant.CodeBusy while somebody is delivering it.
 func (c *Catalog) ResendMail(ctx context.Context, id tenant.ID, again NewMail) error {
 	doing := fmt.Sprintf("sending the %s mail of tenant %s again", again.Kind, id)
 	return c.store.write(ctx, doing, func(ctx context.Context, t *txn) error {
@@ -291,6 +306,14 @@ func (c *Catalog) ResendMail(ctx context.Context, id tenant.ID, again NewMail) e
 			if mail.Kind == again.Kind && mail.State != MailObsolete {
 				return t.resend(ctx, doing, mail, again)
 			}
+		}
+		var r row
+		err = t.one(ctx, selectRow, []any{string(id)}, r.fields()...)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if r.status == string(Online) && again.MessageID != "" && again.To != "" {
+			return t.queue(ctx, r, again)
 		}
 		return &tenant.Failure{
 			Code:   tenant.CodeInvalidConfig,

@@ -35,6 +35,9 @@ func (c *Catalog) Pivot(ctx context.Context, epoch int64, id tenant.ID, request 
 		switch Status(was.status) {
 		case Provisioning:
 			pivoted = true
+			if request.TakenOver {
+				is.takenOver = 1
+			}
 			return t.pivot(ctx, was, is, request)
 		case Online:
 			return t.refresh(ctx, was, is, request)

@@ -131,6 +131,8 @@ type PivotRequest struct {
 	// is the same: for a run that made bindings anew, which begin closed.
 	Reopen bool
 	Mail   NewMail // the zero value tells nobody
+	// TakenOver says that the tenant was announced before this catalog knew of it: it gets no mail, now or later.
+	TakenOver bool
 }
 
 // NewMail is a mail to be queued.

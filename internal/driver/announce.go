@@ -7,16 +7,17 @@ import (
 
 	"github.com/tenantry/terraform-provider-tenant/internal/catalog"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
-	"github.com/tenantry/terraform-provider-tenant/internal/welcome"
 )
 
 // announce does what lies right of a successful apply: the pivot, unless the tenant still waits for its custom
 // hostname; the opening of its hostnames; the delivery of its mail. It returns what the tenant waits for.
-func (d *Driver) announce(ctx context.Context, slot *worker, owned ownedTenant, run applied) (string, error) {
+func (d *Driver) announce(
+	ctx context.Context, slot *worker, owned ownedTenant, run applied,
+) (waiting string, unsent bool, err error) {
 	output := run.output
 	due, err := d.awaitDomain(ctx, owned, output)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if due.After(d.Now()) {
 		d.emit(Event{Tenant: owned.ID, Type: "waiting", Message: fmt.Sprintf(
@@ -25,16 +26,17 @@ func (d *Driver) announce(ctx context.Context, slot *worker, owned ownedTenant, 
 			due.UTC().Format(time.RFC3339),
 			output.DefaultHostname,
 		)})
-		return output.Waits(), nil
+		return output.Waits(), false, nil
 	}
 	backends, err := d.backends(ctx, slot, owned.TenantFile)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if err := d.pivot(ctx, owned, run, backends); err != nil {
-		return "", err
+		return "", false, err
 	}
-	return "", d.deliver(ctx, slot, owned)
+	unsent, err = d.deliver(ctx, slot, owned)
+	return "", unsent, err
 }
 
 // awaitDomain returns until when the tenant waits for its custom hostname: counted from the first apply that found
@@ -52,21 +54,20 @@ func (d *Driver) pivot(
 	ctx context.Context, owned ownedTenant, run applied, backends *tenant.Backends,
 ) error {
 	output := run.output
+	told, err := d.announcedBefore(ctx, owned, output, backends)
+	if err != nil {
+		return err
+	}
 	tenant.Failpoint(ctx, "pivot.before")
 	pivoted, err := d.Catalog.Pivot(ctx, owned.epoch, owned.ID, catalog.PivotRequest{
 		Generation: owned.row.Generation, Outputs: output.raw, Hostname: output.Hostname, Reopen: run.moved,
-		Mail: catalog.NewMail{
-			Kind: welcome.Kind, To: output.Administrator.Email, ToName: output.Administrator.Name,
-			MessageID: welcome.MessageID(
-				backends.Keyring.Installation(), owned.ID, welcome.Kind, owned.row.Onboarding, backends.Zone),
-		},
+		TakenOver: told, Mail: d.newMail(owned.ID, owned.row, output, backends),
 	})
 	if err != nil {
 		return err
 	}
 	tenant.Failpoint(ctx, "pivot.after")
-	if mail := owned.row.Mail; mail != nil && mail.State == catalog.MailSent &&
-		mail.To != output.Administrator.Email {
+	if owned.hasAnotherAdministrator(output) {
 		d.emit(Event{Tenant: owned.ID, Type: "notice", Message: fmt.Sprintf(
 			"%s is the administrator now and has not been invited; `tenantctl mail --resend %s` does it",
 			output.Administrator.Email, owned.ID)})
@@ -87,6 +88,42 @@ func (d *Driver) pivot(
 		d.emit(Event{Tenant: owned.ID, Type: "changed", Message: "Online on " + output.Hostname})
 	}
 	return nil
+}
+
+// announcedBefore reports whether the tenant's hostname is out of the holding page already, though this catalog never
+// announced it: the catalog was lost, or restored from before the announcement. Nobody gets a second welcome mail then.
+func (d *Driver) announcedBefore(
+	ctx context.Context, owned ownedTenant, output Output, backends *tenant.Backends,
+) (bool, error) {
+	if owned.row.Status != catalog.Provisioning || owned.row.TakenOver {
+		return false, nil
+	}
+	binding, err := backends.Domains.Bindings.ReadBinding(ctx, owned.ID, output.DefaultHostname)
+	if err != nil || binding.State == tenant.BindingHolding {
+		return false, err
+	}
+	d.emit(
+		Event{
+			Tenant: owned.ID,
+			Type:   "warning",
+			Message: fmt.Sprintf("%s is %s already, though this catalog has never "+
+				"announced the tenant: the catalog was lost, or is older than the announcement. Nobody is told again; "+
+				"`tenantctl mail --resend %s` does it all the same", output.DefaultHostname, binding.State, owned.ID),
+		},
+	)
+	return true, nil
+}
+
+// hasAnotherAdministrator reports whether the mail went to somebody who is not the administrator any more, or whose
+// account was made anew since.
+func (o ownedTenant) hasAnotherAdministrator(output Output) bool {
+	mail := o.row.Mail
+	if mail == nil || mail.State != catalog.MailSent {
+		return false
+	}
+	before, err := readOutput(o.ID, o.row.Outputs)
+	anew := err == nil && before.Administrator.ID != output.Administrator.ID
+	return anew || mail.To != output.Administrator.Email
 }
 
 // settles reports whether a tenant's wait for its custom hostname is over.

@@ -22,26 +22,42 @@ const (
 
 // deliver finishes what a pivot began for one tenant: its hostnames are opened, then its mail is sent. A mail that can't be
 // sent now stays due; the tenant is Online all the same.
-func (d *Driver) deliver(ctx context.Context, slot *worker, owned ownedTenant) error {
+func (d *Driver) deliver(ctx context.Context, slot *worker, owned ownedTenant) (unsent bool, err error) {
 	file := owned.TenantFile
 	if err := d.openGate(ctx, slot, file); err != nil {
-		return err
+		return false, err
 	}
 	if mail := owned.row.Mail; mail != nil && mail.State == catalog.MailClaimed {
 		if err := d.Catalog.ReclaimMails(ctx, owned.epoch, owned.ID); err != nil {
-			return err
+			return false, err
 		}
 	}
-	for {
+	for tried := false; ; tried = true {
 		mail, err := d.Catalog.ClaimMail(ctx, file.ID, claimTime)
-		if err != nil || mail == nil {
-			return err
+		if err != nil {
+			return unsent, err
+		}
+		if mail == nil {
+			return unsent || !tried && d.tellOfUnsent(owned), nil
 		}
 		tenant.Failpoint(ctx, "mail.claimed")
-		if err := d.send(ctx, slot, file, *mail); err != nil {
-			return err
+		if unsent, err = d.send(ctx, slot, file, *mail); err != nil {
+			return unsent, err
 		}
 	}
+}
+
+// tellOfUnsent reports whether a mail from before is still to be delivered, and says so: it is never passed over in
+// silence.
+func (d *Driver) tellOfUnsent(owned ownedTenant) bool {
+	mail := owned.row.Mail
+	if mail == nil || mail.State == catalog.MailSent || mail.State == catalog.MailObsolete {
+		return false
+	}
+	d.emit(Event{Tenant: owned.ID, Type: "mail", Message: fmt.Sprintf(
+		"the %s mail is not delivered yet; it is tried again after %s, or at once by `tenantctl mail`: %s",
+		mail.Kind, mail.NextAttempt.UTC().Format(time.RFC3339), mail.Detail)})
+	return true
 }
 
 // openGate delivers the outbox: the edge's bindings live in another database than the catalog, so the order to open
@@ -72,7 +88,10 @@ func (d *Driver) openGate(ctx context.Context, slot *worker, file TenantFile) er
 	return nil
 }
 
-func (d *Driver) send(ctx context.Context, slot *worker, file TenantFile, mail catalog.Mail) error {
+// send makes one attempt. What keeps it from succeeding is recorded with the mail; an error is one of the catalog's.
+func (d *Driver) send(
+	ctx context.Context, slot *worker, file TenantFile, mail catalog.Mail,
+) (unsent bool, _ error) {
 	message, err := d.compose(ctx, slot, file, mail)
 	if err == nil {
 		tenant.Failpoint(ctx, "mail.composed")
@@ -81,7 +100,7 @@ func (d *Driver) send(ctx context.Context, slot *worker, file TenantFile, mail c
 	}
 	if err == nil {
 		if err := d.Catalog.MailSent(context.WithoutCancel(ctx), mail); err != nil {
-			return err
+			return true, err
 		}
 		d.emit(
 			Event{
@@ -90,7 +109,7 @@ func (d *Driver) send(ctx context.Context, slot *worker, file TenantFile, mail c
 				Message: mail.Kind + " mail to " + mail.To + " " + d.Sender.Describe(message),
 			},
 		)
-		return nil
+		return false, nil
 	}
 	next := d.Now()
 	if ctx.Err() == nil { // an attempt that was interrupted says nothing against the next one
@@ -101,11 +120,18 @@ func (d *Driver) send(ctx context.Context, slot *worker, file TenantFile, mail c
 		record = d.Catalog.MailUncertain
 	}
 	if err := record(context.WithoutCancel(ctx), mail, failureRow(err), next); err != nil {
-		return err
+		return true, err
 	}
-	d.emit(Event{Tenant: file.ID, Type: "mail", Code: tenant.FailureOf(err).Code, Message: fmt.Sprintf(
-		"the %s mail is not delivered yet and will be tried again: %v", mail.Kind, err)})
-	return nil
+	failure := tenant.FailureOf(err)
+	then := "it is tried again after " + next.UTC().Format(time.RFC3339) + ", or at once by `tenantctl mail`"
+	if failure.Class == tenant.Terminal {
+		then = failure.Remedy + " Then run `tenantctl mail`"
+	}
+	d.emit(
+		Event{Tenant: file.ID, Type: "mail", Code: failure.Code, Class: failure.Class, Message: fmt.Sprintf(
+			"the %s mail is not delivered: %v. %s", mail.Kind, err, then)},
+	)
+	return true, nil
 }
 
 // mailRetry has no last attempt.
@@ -162,6 +188,10 @@ func (d *Driver) invite(
 	if err != nil {
 		return tenant.Invitation{}, err
 	}
+	if !identity.Enabled {
+		return tenant.Invitation{}, tenant.Fail(tenant.CodeConflict, "inviting "+recipient, errors.New(
+			"the identity is disabled: nobody could sign in. The mail goes out when it is enabled again"))
+	}
 	if now := identity.Administrator.Email; now != recipient {
 		return tenant.Invitation{}, tenant.Fail(tenant.CodeConflict, "inviting "+recipient, fmt.Errorf(
 			"the administrator of tenant %s is %s now; the next apply that succeeds corrects the mail",
@@ -185,38 +215,64 @@ func (d *Driver) Deliver(ctx context.Context, tenants []TenantFile) []Result {
 		case !d.settles(row) && (row.Mail == nil || row.Mail.State == catalog.MailSent):
 			return Result{Err: d.openGate(ctx, slot, file)}
 		}
-		return Result{Err: d.finish(ctx, slot, file)}
+		unsent, err := d.finish(ctx, slot, file)
+		return Result{Unsent: unsent, Err: err}
 	})
 }
 
-// finish does for one tenant, as its owner, what an earlier command left undone.
-func (d *Driver) finish(ctx context.Context, slot *worker, file TenantFile) error {
+// finish does for one tenant, as its owner, what an earlier command left undone. A mail that waits for its next attempt
+// is tried now: somebody has asked for it.
+func (d *Driver) finish(ctx context.Context, slot *worker, file TenantFile) (unsent bool, err error) {
 	lease, err := d.own(ctx, file.ID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	owned := ownedTenant{TenantFile: file, epoch: lease.Epoch()}
 	if owned.row, err = d.Catalog.Get(ctx, file.ID); err == nil {
 		err = d.settle(ctx, slot, owned)
 	}
 	if err == nil {
-		err = d.deliver(ctx, slot, owned)
+		err = d.Catalog.HastenMails(ctx, owned.epoch, owned.ID)
 	}
-	return errors.Join(err, lease.Release())
+	if err == nil {
+		unsent, err = d.deliver(ctx, slot, owned)
+	}
+	return unsent, errors.Join(err, lease.Release())
 }
 
 // Resend makes a tenant's mail due again, under the same Message-ID, to whoever is the administrator now: the
 // invitation in it is theirs.
 func (d *Driver) Resend(ctx context.Context, file TenantFile) error {
+	return d.forEach(ctx, []TenantFile{file}, func(ctx context.Context, slot *worker, file TenantFile) Result {
+		return Result{Err: d.resend(ctx, slot, file)}
+	})[0].Err
+}
+
+func (d *Driver) resend(ctx context.Context, slot *worker, file TenantFile) error {
 	row, err := d.Catalog.Get(ctx, file.ID)
 	if err != nil {
 		return err
 	}
 	again := catalog.NewMail{Kind: welcome.Kind}
 	if output, err := readOutput(file.ID, row.Outputs); err == nil {
-		again.To, again.ToName = output.Administrator.Email, output.Administrator.Name
+		backends, err := d.backends(ctx, slot, file)
+		if err != nil {
+			return err
+		}
+		again = d.newMail(file.ID, row, output, backends)
 	}
 	return d.Catalog.ResendMail(ctx, file.ID, again)
+}
+
+// newMail is the tenant's welcome mail as it is queued.
+func (d *Driver) newMail(
+	id tenant.ID, row catalog.Tenant, output Output, backends *tenant.Backends,
+) catalog.NewMail {
+	return catalog.NewMail{
+		Kind: welcome.Kind, To: output.Administrator.Email, ToName: output.Administrator.Name,
+		MessageID: welcome.MessageID(
+			backends.Keyring.Installation(), id, welcome.Kind, row.Onboarding, backends.Zone),
+	}
 }
 
 // PreviewMail renders a tenant's mail from what the catalog recorded, with a placeholder for the invitation.

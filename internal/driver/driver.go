@@ -87,6 +87,7 @@ type Result struct {
 	Tenant  tenant.ID
 	Changes Changes
 	Waiting string // the custom hostname that it waits for, "" if it waits for nothing
+	Unsent  bool   // its mail is queued and not delivered yet
 	Err     error
 }
 

@@ -29,7 +29,10 @@ func (s *stream) failure(err error) error {
 	}
 	for _, other := range s.errors {
 		if title := other.title(); title != gravest.Doing {
-			gravest.Err = errors.Join(gravest.Err, fmt.Errorf("also: %s (%s)", title, classify(other).Code))
+			gravest.Err = errors.Join(
+				gravest.Err,
+				fmt.Errorf("also: %s (%s)", other.inShort(), classify(other).Code),
+			)
 		}
 	}
 	return gravest
@@ -57,18 +60,42 @@ func (d diagnostic) title() string {
 	return d.Address + ": " + d.Summary
 }
 
+// inShort is the title, and the first line of the detail that says why.
+func (d diagnostic) inShort() string {
+	for line := range strings.Lines(d.detail()) {
+		if line = strings.TrimSpace(line); line != "" && line != tenant.CodeInvalidConfig.Info().Meaning {
+			return d.title() + ": " + line
+		}
+	}
+	return d.title()
+}
+
 // terraformCode classifies an error of Terraform's own. Terraform gives its errors no codes: the summary, which is a
 // constant in its source, is the only thing to go by.
 func terraformCode(reported diagnostic) tenant.Code {
 	switch reported.Summary {
 	case "Error acquiring the state lock":
+		// Terraform opens the state before it locks it: only a lock that is held has a holder to tell of.
+		if !strings.Contains(reported.Detail, "Lock Info:") {
+			return tenant.CodeTerraformState
+		}
 		return tenant.CodeTerraformLock
 	case "Plugin did not respond", "Request cancelled", "Failed to read the plugin's response":
 		return tenant.CodeTerraformKilled
 	case "Operation cancelled", "execution halted":
 		return tenant.CodeCanceled
-	case "Failed to save state", "Failed to persist state to backend", "Error saving state":
+	case "Failed to save state",
+		"Failed to persist state to backend",
+		"Error saving state",
+		"Failed to write state",
+		"Failed to create local state file":
 		return tenant.CodeStorage
+	case "Unsupported state file format",
+		"Failed to load state",
+		"Error loading state",
+		"Error refreshing state",
+		"Failed to read state":
+		return tenant.CodeTerraformState
 	default:
 		return tenant.CodeTerraform
 	}

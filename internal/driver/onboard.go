@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenantry/terraform-provider-tenant/internal/catalog"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
+	"github.com/tenantry/terraform-provider-tenant/internal/welcome"
 )
 
 // childWait bounds the wait for a Terraform that outlived its driver.
@@ -16,6 +17,9 @@ const childWait = time.Minute
 
 // Apply brings the tenants to what their files say, sets them Online and has their mails delivered.
 func (d *Driver) Apply(ctx context.Context, tenants []TenantFile) ([]Result, error) {
+	if err := welcome.Check(d.Templates); err != nil {
+		return nil, err
+	}
 	if err := d.initialise(ctx); err != nil {
 		return nil, err
 	}
@@ -46,7 +50,7 @@ func (d *Driver) Onboard(ctx context.Context, slot *worker, file TenantFile) Res
 	if result.Err != nil {
 		return result
 	}
-	result.Waiting, result.Err = d.announce(ctx, slot, owned, run)
+	result.Waiting, result.Unsent, result.Err = d.announce(ctx, slot, owned, run)
 	return result
 }
 
@@ -168,6 +172,9 @@ func (d *Driver) terraformApply(
 		return Output{}, events.did, events.failure(err)
 	}
 	output, err := events.output(owned.ID)
+	if err == nil {
+		err = owned.unchanged()
+	}
 	return output, events.did, err
 }
 
@@ -194,7 +201,7 @@ func (d *Driver) refuseForeignDeletes(
 	file TenantFile,
 	served Served,
 ) error {
-	if d.AllowDestroy || !d.Terraform.OtherProviders() {
+	if d.AllowDestroy || !d.Terraform.HasOthers(file.ID) {
 		return nil
 	}
 	events := &stream{}

@@ -25,6 +25,8 @@ type Project struct {
 	Dir string // absolute
 	// Fingerprint changes when Terraform has to be initialised again.
 	Fingerprint string
+	// RemoteState is true if the state lies in another place than beside the root module.
+	RemoteState bool
 	// ProviderVaries is true if the provider block may depend on a tenant's variables.
 	ProviderVaries bool
 	variables      map[string]variable
@@ -98,6 +100,7 @@ func rootSchema() *hcl.BodySchema {
 		{Type: "variable", LabelNames: []string{"name"}},
 		{Type: "output", LabelNames: []string{"name"}},
 		{Type: "provider", LabelNames: []string{"name"}},
+		{Type: "terraform"},
 	}}
 }
 
@@ -116,11 +119,21 @@ func (p *Project) readFile(name string, content []byte) (hasOutput bool, err err
 			p.variables[block.Labels[0]] = variable{secret: isSecret(block.Body)}
 		case "output":
 			hasOutput = hasOutput || block.Labels[0] == OutputName
+		case "terraform":
+			p.RemoteState = p.RemoteState || hasBackend(block.Body)
 		case "provider":
 			p.ProviderVaries = p.ProviderVaries || block.Labels[0] == "tenant" && refersToInput(block.Body)
 		}
 	}
 	return hasOutput, nil
+}
+
+// hasBackend reports whether a terraform block says where the state lies.
+func hasBackend(body hcl.Body) bool {
+	content, _, diags := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "backend", LabelNames: []string{"type"}}, {Type: "cloud"},
+	}})
+	return diags.HasErrors() || len(content.Blocks) > 0
 }
 
 func parseHCL(name string, content []byte) (hcl.Body, error) {

@@ -19,7 +19,9 @@ const (
 		`"detail":"In use.\n\ntenant-failure: code=busy class=retryable step=database retry_after_s=7",` +
 		`"address":"module.tenant.tenant_database.this"}}`
 	lockError = `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Error acquiring the state lock",` +
-		`"detail":"resource temporarily unavailable"}}`
+		`"detail":"resource temporarily unavailable\n\nLock Info:\n  ID: 1"}}`
+	stateError = `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Error acquiring the state lock",` +
+		`"detail":"unexpected EOF"}}`
 )
 
 func feed(lines ...string) *stream {
@@ -47,6 +49,7 @@ func TestStreamFailure(t *testing.T) {
 		"terminal beats retryable": {[]string{busyError, ourError}, exit, tenant.CodeSeedFailed, tenant.Terminal, tenant.StepSeed},
 		"state lock":               {[]string{lockError}, exit, tenant.CodeTerraformLock, tenant.Retryable, ""},
 		"canceled":                 {nil, context.Canceled, tenant.CodeCanceled, tenant.Retryable, ""},
+		"state unreadable":         {[]string{stateError}, exit, tenant.CodeTerraformState, tenant.Terminal, ""},
 		"silent":                   {nil, exit, tenant.CodeTerraform, tenant.Terminal, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type TenantFile struct {
 	Path string // absolute
 	// Values are the variables without those declared sensitive or ephemeral, as JSON.
 	Values map[string]json.RawMessage
+	sum    [sha256.Size]byte // of the content that was read
 	// Err says why the file can't be used. Other tenants go on.
 	Err error
 }
@@ -103,17 +105,50 @@ func (p *Project) tenantFile(stem, path string, twice bool) TenantFile {
 			errors.New("it has both a .tfvars and a .tfvars.json file; keep one"))
 	default:
 		file.ID = id
-		file.Values, file.Err = p.values(id, path)
+		content, err := readSmall(path)
+		if err != nil {
+			file.Err = tenant.Fail(tenant.CodeInvalidConfig, "reading the variables of tenant "+stem, err)
+			break
+		}
+		file.sum = sha256.Sum256(content)
+		file.Values, file.Err = p.values(id, path, content)
 	}
 	return file
 }
 
-func (p *Project) values(id tenant.ID, path string) (map[string]json.RawMessage, error) {
-	doing := "reading the variables of tenant " + string(id)
-	content, err := os.ReadFile(path) //nolint:gosec // a file of the user's own project
-	if err != nil {
-		return nil, tenant.Fail(tenant.CodeStorage, doing, err)
+// tenantFileMax is far more than a person or a program writes about one tenant, in bytes.
+const tenantFileMax = 4 << 20
+
+// readSmall reads a regular file: nothing that never ends, or that waits for somebody to write into it.
+func readSmall(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New(path + " is no regular file")
+	case info.Size() > tenantFileMax:
+		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", path, info.Size(), tenantFileMax)
 	}
+	return os.ReadFile(path) //nolint:gosec // a file of the user's own project
+}
+
+// unchanged fails if the file is no longer what was read: Terraform has read it a second time, and what the catalog
+// keeps of it may not be what was applied.
+func (f TenantFile) unchanged() error {
+	content, err := readSmall(f.Path)
+	if err == nil && sha256.Sum256(content) == f.sum {
+		return nil
+	}
+	return &tenant.Failure{
+		Code: tenant.CodeConflict, Class: tenant.Terminal, Doing: "applying " + f.Path,
+		Err:    errors.Join(errors.New("the file was changed while it was being applied"), err),
+		Remedy: "Apply again, with the file as it is now.",
+	}
+}
+
+func (p *Project) values(id tenant.ID, path string, content []byte) (map[string]json.RawMessage, error) {
+	doing := "reading the variables of tenant " + string(id)
 	body, err := parseHCL(path, content)
 	if err != nil {
 		return nil, tenant.Fail(tenant.CodeInvalidConfig, doing, err)

@@ -135,12 +135,6 @@ func (t *Terraform) Init(ctx context.Context, served Served) error {
 	return nil
 }
 
-// OtherProviders reports whether the project also uses providers that run outside this process.
-func (t *Terraform) OtherProviders() bool {
-	entries, err := os.ReadDir(filepath.Join(t.sharedDir(), "providers"))
-	return err == nil && len(entries) > 0
-}
-
 // tenantDir makes the tenant's TF_DATA_DIR: its own workspace, everything else shared.
 func (t *Terraform) tenantDir(id tenant.ID) (string, error) {
 	dir := filepath.Join(t.dataDir, "tenants", string(id))
@@ -222,6 +216,7 @@ func (w *worker) plan(ctx context.Context, j job) (changes bool, err error) {
 	}
 	options := []tfexec.PlanOption{
 		tfexec.Reattach(reattach(j.served)), tfexec.VarFile(j.tenant.Path), tfexec.Refresh(!j.noRefresh),
+		tfexec.Lock(false), // a look writes nothing, and must not stand in an apply's way
 	}
 	for _, variable := range variables {
 		options = append(options, tfexec.Var(variable))

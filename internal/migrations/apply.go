@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"regexp"
 	"strings"
 
 	"github.com/pressly/goose/v3"
@@ -185,14 +187,14 @@ func run(
 	}
 	for i, file := range pending {
 		if _, err := runner.ApplyVersion(ctx, file.Version, true); err != nil {
-			return pending[:i], failed(target, file, pending[:i], err)
+			return pending[:i], failed(target, file, withoutTransaction(files, file), pending[:i], err)
 		}
 		tenant.Failpoint(ctx, "migration.applied")
 	}
 	return pending, nil
 }
 
-func failed(target Target, file tenant.Migration, before []tenant.Migration, err error) error {
+func failed(target Target, file tenant.Migration, bare bool, before []tenant.Migration, err error) error {
 	doing := "applying migration " + file.Name + " to " + target.Name
 	classified := target.Classify(doing, err)
 	for _, code := range []tenant.Code{
@@ -210,7 +212,17 @@ func failed(target Target, file tenant.Migration, before []tenant.Migration, err
 	if len(names) > 0 {
 		note = "this run applied before it: " + strings.Join(names, ", ")
 	}
+	if bare {
+		note += "; the file says NO TRANSACTION, so its statements before the failing one have stayed: undo them by hand, " +
+			"or write them so that they can be run again"
+	}
 	return tenant.Fail(tenant.CodeMigrationFailed, doing, fmt.Errorf("%w (%s)", shortened{err}, note))
+}
+
+// withoutTransaction reports whether goose runs the file's statements one by one (its annotation NO TRANSACTION).
+func withoutTransaction(files tenant.Migrations, file tenant.Migration) bool {
+	content, err := fs.ReadFile(files.FS, file.Name)
+	return err == nil && regexp.MustCompile(`(?m)^\s*--\s*\+goose\s+NO\s+TRANSACTION`).Match(content)
 }
 
 // shortened keeps a data migration of ten thousand rows, which goose quotes, out of the message.

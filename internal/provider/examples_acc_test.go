@@ -94,7 +94,12 @@ func TestAccExamples(t *testing.T) {
 				t.Parallel()
 				done := applyExample(t, example(t, "provider/provider.tf", file))
 				for _, told := range regexp.MustCompile(`# (\S+)\n}`).FindAllStringSubmatch(readExample(t, file), -1) {
-					require.Contains(t, done.Output, fmt.Sprintf("= %q", told[1]), "the example tells its result")
+					require.Contains(
+						t,
+						done.Output,
+						fmt.Sprintf("= %q", told[1]),
+						"the example tells its result",
+					)
 				}
 			})
 		}
@@ -130,7 +135,14 @@ func TestAccExampleDatabaseCredentials(t *testing.T) {
 	const file = "ephemeral-resources/tenant_database_credentials/ephemeral-resource.tf"
 	project := example(t, "provider/provider.tf", file)
 	applyExample(t, project, "-var", credentials(secret.Fingerprint()))
-	refused := project.Run(t, provider.Options{}, "plan", "-no-color", "-var", credentials("0123456789abcdef"))
+	refused := project.Run(
+		t,
+		provider.Options{},
+		"plan",
+		"-no-color",
+		"-var",
+		credentials("0123456789abcdef"),
+	)
 	require.Equal(t, 1, refused.Code)
 	require.Contains(t, refused.Output, "unknown_key")
 }
@@ -175,7 +187,10 @@ func importByIdentity(t *testing.T, project *acctest.Project, folder string) {
 	require.Equal(t, filepath.Base(folder), to.RootName())
 	identity, diags := block.Body.Attributes["identity"].Expr.Value(nil)
 	require.False(t, diags.HasErrors())
-	imported, err := examplesServer(t, project).ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
+	imported, err := examplesServer(
+		t,
+		project,
+	).ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
 		TypeName: to.RootName(),
 		Identity: &tfprotov6.ResourceIdentityData{IdentityData: dynamic(t, identity)},
 	})
@@ -188,8 +203,12 @@ func importByIdentity(t *testing.T, project *acctest.Project, folder string) {
 func TestAccExamplesOfNewerTerraforms(t *testing.T) {
 	t.Parallel()
 	acctest.Acceptance(t)
-	project := example(t, "provider/provider.tf",
-		"resources/tenant_database/resource.tf", "ephemeral-resources/tenant_identity_credentials/ephemeral-resource.tf")
+	project := example(
+		t,
+		"provider/provider.tf",
+		"resources/tenant_database/resource.tf",
+		"ephemeral-resources/tenant_identity_credentials/ephemeral-resource.tf",
+	)
 	applyExample(t, project)
 	server := examplesServer(t, project)
 	for _, file := range examples(t, "list-resources/*/*.tfquery.hcl") {
@@ -250,7 +269,12 @@ func TestExamplesAreAllTested(t *testing.T) {
 	requireExamples(t, known, "resources/%s/resource.tf", schemas.ResourceSchemas)
 	requireExamples(t, known, "resources/%s/import.sh", schemas.ResourceSchemas)
 	requireExamples(t, known, "data-sources/%s/data-source.tf", schemas.DataSourceSchemas)
-	requireExamples(t, known, "ephemeral-resources/%s/ephemeral-resource.tf", schemas.EphemeralResourceSchemas)
+	requireExamples(
+		t,
+		known,
+		"ephemeral-resources/%s/ephemeral-resource.tf",
+		schemas.EphemeralResourceSchemas,
+	)
 	requireExamples(t, known, "functions/%s/function.tf", schemas.Functions)
 	requireExamples(t, known, "list-resources/%s/list-resource.tfquery.hcl", schemas.ListResourceSchemas)
 	requireExamples(t, known, "actions/%s/action.tf", schemas.ActionSchemas)
@@ -278,7 +302,8 @@ func examplesServer(t *testing.T, project *acctest.Project) interface {
 	})
 	require.True(t, ok)
 	configured, err := server.ConfigureProvider(t.Context(), acctest.Config(
-		`{"installation": "`+examplesInstallation+`", "embedded": {"path": ".tenant", "zone": "app.localhost"}}`))
+		`{"installation": "`+examplesInstallation+`", "embedded": {"path": ".tenant", "zone": "app.localhost"}}`,
+	))
 	require.NoError(t, err)
 	require.Empty(t, configured.Diagnostics)
 	return server

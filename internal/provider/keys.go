@@ -127,6 +127,9 @@ func readKeyFile(name string) ([]tenant.Key, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
 	// Windows has no such mode bits; there the folder's access list decides.
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
 		return nil, fmt.Errorf("its mode is %04o, so others than its owner may read it: make it 0600", mode)

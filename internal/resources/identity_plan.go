@@ -43,11 +43,24 @@ func (r *identityResource) ModifyPlan(
 		r.checkSecret(plan, *prior, &resp.Diagnostics)
 		addError(&resp.Diagnostics, tenant.StepIdentity, plan.keepsNames(*prior))
 		plan = plan.after(*prior)
+		plan.tellDisabled(config, &resp.Diagnostics)
 	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+}
+
+// tellDisabled warns of an identity that was disabled past the configuration, which leaves it so.
+func (m identityModel) tellDisabled(config identityModel, diags *diag.Diagnostics) {
+	if !config.Enabled.IsNull() || m.Enabled.IsUnknown() || m.Enabled.ValueBool() {
+		return
+	}
+	diags.AddAttributeWarning(
+		path.Root("enabled"),
+		fmt.Sprintf("Nobody can sign in to tenant %s", m.TenantID.ValueString()),
+		"Its identity is disabled and stays so, because enabled is not set. Set enabled = true to let people in again.",
+	)
 }
 
 // created is the plan for an identity that does not exist. An enabled that is left out is unknown: a lost state may be

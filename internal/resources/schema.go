@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -105,6 +106,12 @@ func (b between) ValidateInt64(_ context.Context, req validator.Int64Request, re
 
 // checkName accepts what people can read and tell apart: text without white space around it.
 func checkName(s string) error {
+	if strings.ContainsFunc(s, unseen) {
+		return fmt.Errorf(
+			"%q contains a character that nobody sees, such as one that turns the text around",
+			s,
+		)
+	}
 	switch strings.TrimSpace(s) {
 	case "":
 		return errors.New("it is blank")
@@ -113,6 +120,9 @@ func checkName(s string) error {
 	}
 	return fmt.Errorf("%q begins or ends with white space", s)
 }
+
+// unseen are control characters, and those that change the direction of what people read (Unicode Annex 9, section 2).
+func unseen(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // checkWindow accepts a positive duration in the form of Go's time.ParseDuration.
 func checkWindow(s string) error {

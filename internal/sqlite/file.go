@@ -80,8 +80,16 @@ func (f *file) mark(ctx context.Context, table string) (string, error) {
 		return "", nil
 	}
 	switch sqlitefile.ResultCode(err) {
-	case sqlite3.SQLITE_ERROR, sqlite3.SQLITE_NOTADB: // no such table or column, or no database at all
+	case sqlite3.SQLITE_ERROR: // no such table or column
 		return "", nil
+	case sqlite3.SQLITE_NOTADB:
+		return "", &tenant.Failure{
+			Code:  tenant.CodeForeign,
+			Doing: "reading the mark in " + f.at.path,
+			Err:   errors.Join(errors.New("it is no SQLite database, or a damaged one"), tenant.ErrForeign),
+			Remedy: "If this was the tenant's own database, restore it from a backup: a new one would be empty. Otherwise find " +
+				"out who put it there.",
+		}
 	}
 	return mark, sqlitefile.Classify("reading the mark in "+f.at.path, err)
 }

@@ -364,7 +364,7 @@ func TestListDespiteDamage(t *testing.T) {
 	require.NoError(t, err)
 	write(t, damaged, string(contents[:100])+string(bytes.Repeat([]byte{0xff}, len(contents)-100)))
 	listed, err := w.pool.ListDatabases(t.Context())
-	requireCode(t, tenant.CodeStorage, err)
+	requireCode(t, tenant.CodeCorrupt, err)
 	require.ErrorContains(t, err, damaged)
 	require.Len(t, listed, 1)
 	require.Contains(t, listed, tenant.ID("acme"))

@@ -139,8 +139,10 @@ func codeOf(primary int) tenant.Code {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return tenant.CodeBusy
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
-		sqlite3.SQLITE_PERM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		sqlite3.SQLITE_PERM:
 		return tenant.CodeStorage
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return tenant.CodeCorrupt
 	case sqlite3.SQLITE_CONSTRAINT:
 		return tenant.CodeConflict
 	case sqlite3.SQLITE_INTERRUPT:

@@ -154,7 +154,7 @@ func TestOpenFails(t *testing.T) {
 	db, err := sqlitefile.OpenExisting(garbage)
 	require.NoError(t, err)
 	err = sqlitefile.Classify("reading", db.PingContext(t.Context()))
-	require.Truef(t, tenant.HasCode(err, tenant.CodeStorage), "%v", err)
+	require.Truef(t, tenant.HasCode(err, tenant.CodeCorrupt), "%v", err)
 	require.NoError(t, db.Close())
 }
 

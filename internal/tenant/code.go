@@ -36,6 +36,8 @@ const (
 	CodeStorage           Code = "storage"
 	CodeTerraform         Code = "terraform_failed"
 	CodeTerraformLock     Code = "terraform_state_locked"
+	CodeTerraformState    Code = "terraform_state_unreadable"
+	CodeCorrupt           Code = "corrupt"
 	CodeTerraformKilled   Code = "terraform_killed"
 	CodeTerraformMissing  Code = "terraform_missing"
 	CodeDestroyRefused    Code = "destroy_refused"
@@ -265,6 +267,19 @@ func Codes() []CodeInfo {
 			Retryable,
 			"Terraform's state is locked by another run.",
 			"Wait until the other run ends; if it is dead for certain, use terraform force-unlock with the id in the message.",
+		},
+		{
+			CodeTerraformState,
+			Terminal,
+			"Terraform's state of the tenant could not be opened.",
+			"If the disk is full or the folder can't be written, mend that. A damaged state can be restored from its backup, " +
+				"or moved away: an apply without it adopts what exists by its marks.",
+		},
+		{
+			CodeCorrupt,
+			Terminal,
+			"A database file is damaged.",
+			"Restore the file that the message names from a backup. Do not delete it: what it holds is nowhere else.",
 		},
 		{
 			CodeTerraformKilled,

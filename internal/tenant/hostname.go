@@ -32,6 +32,12 @@ func checkHostname(s, zone string) error {
 			return fmt.Errorf("the label %q %w", label, err)
 		}
 	}
+	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" {
+		return fmt.Errorf(
+			"its last label %q is a number, as in an IP address: no top-level domain is (RFC 3696, section 2)",
+			last,
+		)
+	}
 	switch {
 	case s == zone:
 		return errors.New("it is our own zone")

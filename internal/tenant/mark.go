@@ -45,10 +45,21 @@ func (k *Keyring) Owns(o Object, mark string) error {
 	if err != nil {
 		return fmt.Errorf("checking the mark of %s: %w", o, err)
 	}
-	if !hmac.Equal([]byte(tag), []byte(k.markTag(key, o))) {
-		return k.foreign(o, "its mark was made for another object, or was altered")
+	if hmac.Equal([]byte(tag), []byte(k.markTag(key, o))) {
+		return nil
 	}
-	return nil
+	return &Failure{
+		Code:  CodeForeign,
+		Doing: "checking whose " + o.String() + " is",
+		Err: fmt.Errorf(
+			"%w: its mark names this tenant, but was made for another object, was altered, or was made with "+
+				"another key than the %q that is configured now",
+			ErrForeign,
+			keyID,
+		),
+		Remedy: "If this is the tenant's own, the key was replaced: put the key back with which it was made. " +
+			"Otherwise find out who made it.",
+	}
 }
 
 // MarkedTenant returns the tenant that a mark of this installation names, without checking the tag: enough to find

@@ -44,6 +44,22 @@ type view struct {
 	WaitingFor string
 }
 
+// Check parses the templates, so that a broken one is refused before there is anything to announce. It fails with
+// CodeInvalidConfig.
+func Check(templates fs.FS) error {
+	var errs []error
+	for _, file := range []string{SubjectFile, TextFile, HTMLFile} {
+		source, err := read(templates, file)
+		if err == nil {
+			_, err = parse(file, string(source))
+		}
+		if err != nil {
+			errs = append(errs, tenant.Fail(tenant.CodeInvalidConfig, "parsing the mail template "+file, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Render makes subject, text and HTML from the templates (Defaults where templates is nil or lacks a file) and
 // addresses the mail to the administrator; Tenant, Kind, MessageID, From and Date are the caller's to fill in. It fails
 // with CodeInvalidConfig for a template that can't be used, and CodeMailRefused for an address that is none.

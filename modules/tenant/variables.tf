@@ -30,8 +30,8 @@ variable "seats" {
   default     = null
 
   validation {
-    condition     = var.seats == null ? true : var.seats >= 1 && floor(var.seats) == var.seats
-    error_message = "seats must be a whole number of at least 1, or null if seats are not counted."
+    condition     = var.seats == null ? true : var.seats >= 1 && var.seats <= 1000000000 && floor(var.seats) == var.seats
+    error_message = "seats must be a whole number from 1 to 1000000000, or null if seats are not counted."
   }
 }
 
