@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,6 +95,7 @@ func (b *Backend) ListArchives(ctx context.Context) (out []tenant.ArchivedDataba
 		}
 		return err
 	})
+	slices.SortFunc(out, func(a, b tenant.ArchivedDatabase) int { return strings.Compare(a.Name, b.Name) })
 	return out, err
 }
 

@@ -95,7 +95,7 @@ func (b *Backend) connect(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	s := &session{Backend: b}
-	err = untilFree(ctx, func() (err error) {
+	err = b.untilFree(ctx, func() (err error) {
 		s.conn, err = pool.Acquire(ctx)
 		return err
 	})
@@ -127,14 +127,18 @@ func (s *session) discard() {
 	_ = conn.Close(ctx)
 }
 
-// untilFree repeats connect while the server says that it has no connection to give, or is starting.
-func untilFree(ctx context.Context, connect func() error) error {
+// untilFree repeats connect while the server says that it has no connection to give, or is starting. Idle connections of
+// our own are given up then.
+func (b *Backend) untilFree(ctx context.Context, connect func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, fullTimeout)
 	defer cancel()
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := connect()
 		switch state(err) {
 		case stateTooMany, stateTooManyConfigured, stateStarting:
+			if pool, err := b.pool(); err == nil {
+				pool.Reset()
+			}
 		default:
 			return err
 		}
@@ -203,7 +207,7 @@ func (b *Backend) open(ctx context.Context, as login) (*sql.DB, error) {
 	}
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(1)
-	if err := untilFree(ctx, func() error { return db.PingContext(ctx) }); err != nil {
+	if err := b.untilFree(ctx, func() error { return db.PingContext(ctx) }); err != nil {
 		_ = db.Close()
 		return nil, err
 	}
@@ -217,7 +221,7 @@ func (b *Backend) dial(ctx context.Context, database string) (*pgx.Conn, error) 
 		return nil, err
 	}
 	var conn *pgx.Conn
-	err = untilFree(ctx, func() (err error) {
+	err = b.untilFree(ctx, func() (err error) {
 		conn, err = pgx.ConnectConfig(ctx, config)
 		return err
 	})

@@ -139,8 +139,8 @@ const heldQuery = `SELECT DISTINCT CASE WHEN s.dbid = 0 THEN pg_describe_object(
 	AND NOT (s.dbid = 0 AND s.classid = 'pg_auth_members'::regclass)
 	AND NOT (s.dbid = coalesce(d.oid, 0) AND $3 = '')
 	AND NOT (s.dbid = coalesce(d.oid, 0) AND (s.deptype <> 'o' OR s.classid = 'pg_default_acl'::regclass
-		OR s.classid = 'pg_namespace'::regclass AND s.objid = (SELECT oid FROM pg_namespace WHERE nspname = $3)
-		OR (pg_identify_object(s.classid, s.objid, s.objsubid)).schema = quote_ident($3)))
+		OR s.classid = 'pg_namespace'::regclass AND s.objid = coalesce((SELECT oid FROM pg_namespace WHERE nspname = $3), 0)
+		OR coalesce((pg_identify_object(s.classid, s.objid, s.objsubid)).schema = quote_ident($3), false)))
 	ORDER BY 1 LIMIT 20`
 
 // checkHeld refuses to delete a tenant half: its roles must not own or hold anything elsewhere.
@@ -193,8 +193,8 @@ func (s *session) awaitIdle(ctx context.Context, f *found, force bool) error {
 		text = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 			WHERE pid <> pg_backend_pid() AND (usename = ANY ($1) OR datname = $2)`
 	}
-	ctx, cancel := context.WithTimeout(ctx, idleWait)
-	defer cancel()
+	patience := time.NewTimer(idleWait)
+	defer patience.Stop()
 	ticker := time.NewTicker(idlePause)
 	defer ticker.Stop()
 	for {
@@ -207,8 +207,10 @@ func (s *session) awaitIdle(ctx context.Context, f *found, force bool) error {
 		}
 		select {
 		case <-ticker.C:
-		case <-ctx.Done():
+		case <-patience.C:
 			return tenant.Fail(tenant.CodeBusy, doing, fmt.Errorf("%d sessions are open", open))
+		case <-ctx.Done():
+			return classify(doing, ctx.Err())
 		}
 	}
 }

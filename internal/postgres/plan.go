@@ -83,7 +83,7 @@ func (b *Backend) PlanDisposal(ctx context.Context, id tenant.ID, place tenant.P
 	}
 	return b.work(ctx, func(ctx context.Context, s *session) error {
 		f, err := s.look(ctx, at)
-		if err != nil || !f.role || at.place.Isolation == tenant.IsolationRow {
+		if err != nil || !f.role {
 			return err
 		}
 		return s.checkHeld(ctx, f)

@@ -52,6 +52,8 @@ type world struct {
 	ours      string // installations
 	theirs    string
 	shared    map[string]string // the shared database of each, but under isolation database
+
+	maxConnections int // of each backend
 }
 
 func random(tb testing.TB) string {
@@ -65,7 +67,7 @@ func random(tb testing.TB) string {
 func newWorld(tb testing.TB, name string, isolation tenant.Isolation) *world {
 	tb.Helper()
 	id := random(tb)
-	w := &world{serverOf(tb, name), isolation, "o" + id, "n" + id, map[string]string{}}
+	w := &world{serverOf(tb, name), isolation, "o" + id, "n" + id, map[string]string{}, 0}
 	for _, installation := range []string{w.ours, w.theirs} {
 		w.shared[installation] = "postgres"
 		switch isolation {
@@ -106,6 +108,8 @@ func (w *world) config(tb testing.TB, installation string) postgres.Config {
 		Isolation: w.isolation,
 		Keyring:   tenanttest.KeyringOf(tb, installation),
 		Now:       now,
+
+		MaxConnections: w.maxConnections,
 	}
 }
 
