@@ -13,9 +13,19 @@ import (
 	"github.com/tenantry/terraform-provider-tenant/internal/provider"
 )
 
+// built is the version and the commit, such as "0.1.0+1a2b3c4", set with -ldflags '-X main.built=…'.
+//
+//nolint:gochecknoglobals // the linker sets nothing but variables
+var built string
+
 func main() {
 	attach := flag.Bool("debug", false, "wait for a debugger and print how Terraform reattaches")
+	tell := flag.Bool("version", false, "print the version and the commit")
 	flag.Parse()
+	if *tell {
+		fmt.Fprintln(os.Stdout, "terraform-provider-tenant "+version())
+		return
+	}
 	var options []tf6server.ServeOpt
 	if *attach {
 		options = append(options, tf6server.WithManagedDebug())
@@ -29,8 +39,11 @@ func main() {
 	}
 }
 
-// version is the module's, as Go stamps it.
+// version is what the program was built as; a build without our flags is what Go says of the module.
 func version() string {
+	if built != "" {
+		return built
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -82,7 +81,7 @@ func newRoot(o *options) *cobra.Command {
 		Long: "tenantctl applies one tenant or all of them with Terraform, sets each Online once everything is ready, and sends\n" +
 			"its welcome mail exactly then. A tenant is a file tenants/ID.tfvars beside your root module.\n\n" +
 			"Without arguments a verb means every tenant in tenants/.",
-		Version:       builtVersion(),
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -108,17 +107,4 @@ func newRoot(o *options) *cobra.Command {
 	)
 	root.AddCommand(manPages()...)
 	return root
-}
-
-// version is set by the linker, and names the commit, too; without it the program was built by go install, and Go knows.
-var version string
-
-func builtVersion() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
-	}
-	return "unknown"
 }
