@@ -39,7 +39,8 @@ func TestApplicationRole(t *testing.T) {
 			"COMMENT ON ROLE " + quoted(x.read(t, spec).User) + " IS 'mine'",
 			"SET ROLE tenant_admin", "SET SESSION AUTHORIZATION tenant_admin",
 		} {
-			if x.isolation != tenant.IsolationDatabase && statement == "CREATE TEMP TABLE passing (id INTEGER)" {
+			if x.isolation != tenant.IsolationDatabase &&
+				statement == "CREATE TEMP TABLE passing (id INTEGER)" {
 				continue // the shared database is the operator's, and so is who may have temporary tables in it
 			}
 			_, err := globex.Exec(t.Context(), statement)
@@ -56,9 +57,13 @@ func (x *tenants) tryNeighbour(t *testing.T, globex *pgx.Conn) {
 	switch x.isolation {
 	case tenant.IsolationDatabase:
 		database := x.read(t, x.spec(t, "globex"))
-		secret, err := tenanttest.KeyringOf(t, x.ours).Derive(database.Password.Ref("globex", tenant.DatabasePassword))
+		secret, err := tenanttest.KeyringOf(t, x.ours).
+			Derive(database.Password.Ref("globex", tenant.DatabasePassword))
 		require.NoError(t, err)
-		_, err = pgx.Connect(t.Context(), at(t, x.url, acme.Place.Name, url.UserPassword(database.User, secret.Reveal())))
+		_, err = pgx.Connect(
+			t.Context(),
+			at(t, x.url, acme.Place.Name, url.UserPassword(database.User, secret.Reveal())),
+		)
 		require.ErrorContains(t, err, "42501")
 	case tenant.IsolationSchema:
 		for _, statement := range []string{
@@ -68,13 +73,20 @@ func (x *tenants) tryNeighbour(t *testing.T, globex *pgx.Conn) {
 			require.ErrorContains(t, err, "42501", statement)
 		}
 		var listed int
-		require.NoError(t, globex.QueryRow(t.Context(), "SELECT count(*) FROM information_schema.tables WHERE table_schema = $1",
-			acme.Place.Name).Scan(&listed))
+		require.NoError(
+			t,
+			globex.QueryRow(t.Context(), "SELECT count(*) FROM information_schema.tables WHERE table_schema = $1",
+				acme.Place.Name).
+				Scan(&listed),
+		)
 		require.Zero(t, listed)
 	case tenant.IsolationRow:
 		_, err := globex.Exec(t.Context(), "INSERT INTO notes (tenant_id, body) VALUES ('acme', 'theirs')")
 		require.ErrorContains(t, err, "42501")
-		tag, err := globex.Exec(t.Context(), "UPDATE notes SET tenant_id = tenant_id WHERE tenant_id = 'acme'")
+		tag, err := globex.Exec(
+			t.Context(),
+			"UPDATE notes SET tenant_id = tenant_id WHERE tenant_id = 'acme'",
+		)
 		require.NoError(t, err)
 		require.Zero(t, tag.RowsAffected())
 		for _, statement := range []string{
@@ -113,8 +125,12 @@ CREATE TRIGGER spy BEFORE INSERT ON notes FOR EACH ROW EXECUTE FUNCTION spy();
 		x.ensure(t, spec)
 		id, body := "1", "seeded"
 		_, err := x.pool.Seeds().Apply(t.Context(), tenant.SeedSpec{
-			Tenant: "acme", Place: spec.Place, OnEdit: tenant.KeepEdits,
-			Tables: []tenant.SeedTable{{Name: "notes", Key: []string{"id"}, Rows: []tenant.Row{{"id": &id, "body": &body}}}},
+			Tenant: "acme",
+			Place:  spec.Place,
+			OnEdit: tenant.KeepEdits,
+			Tables: []tenant.SeedTable{
+				{Name: "notes", Key: []string{"id"}, Rows: []tenant.Row{{"id": &id, "body": &body}}},
+			},
 		}, &tenanttest.Journal{})
 		require.NoError(t, err)
 		rows, err := x.as(t, "acme").Query(t.Context(), "SELECT DISTINCT who || ' ' || how FROM seen")
@@ -153,7 +169,13 @@ func TestRewrittenComment(t *testing.T) {
 		x.rootExec(t, "postgres", "COMMENT ON ROLE "+quoted(acme.Place.Name+"_owner")+" IS '"+of(globex)+"'")
 		_, err := x.pool.Ensure(t.Context(), acme, &tenanttest.Journal{})
 		wantCode(t, err, tenant.CodeForeign, acme.Place.Name)
-		err = x.pool.Delete(t.Context(), "acme", acme.Place, tenant.Disposal{How: tenant.Drop}, &tenanttest.Journal{})
+		err = x.pool.Delete(
+			t.Context(),
+			"acme",
+			acme.Place,
+			tenant.Disposal{How: tenant.Drop},
+			&tenanttest.Journal{},
+		)
 		wantCode(t, err, tenant.CodeForeign)
 	})
 }

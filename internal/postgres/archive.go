@@ -87,7 +87,11 @@ func (b *Backend) ListArchives(ctx context.Context) (out []tenant.ArchivedDataba
 			if !one.isArchive || one.archived.Pool != s.config.Pool {
 				continue
 			}
-			archive := tenant.ArchivedDatabase{Tenant: one.tenant, Name: strings.TrimSuffix(one.role, "_owner"), ArchivedAt: one.At}
+			archive := tenant.ArchivedDatabase{
+				Tenant:     one.tenant,
+				Name:       strings.TrimSuffix(one.role, "_owner"),
+				ArchivedAt: one.At,
+			}
 			if one.Keep != nil {
 				archive.KeepUntil = *one.Keep
 			}
@@ -117,7 +121,11 @@ func (b *Backend) Purge(ctx context.Context, archive tenant.ArchivedDatabase) er
 		}
 		var what archived
 		if parseComment(f.Roles[at.owner].Comment, &what); f.role && what.At.Equal(time.Time{}) {
-			return tenant.Fail(tenant.CodeInvalidConfig, "purging "+at.String(), errors.New("it is no archive"))
+			return tenant.Fail(
+				tenant.CodeInvalidConfig,
+				"purging "+at.String(),
+				errors.New("it is no archive"),
+			)
 		}
 		return s.dispose(ctx, f, tenant.Disposal{How: tenant.Drop, Force: true})
 	})

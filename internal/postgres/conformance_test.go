@@ -51,11 +51,23 @@ func (w *world) plant(tb testing.TB, place tenant.Place) {
 	database := w.databaseOf(place)
 	if w.isolation == tenant.IsolationDatabase {
 		w.exec(tb, w.url, "CREATE DATABASE "+quoted(place.Name))
-		w.exec(tb, at(tb, w.url, database, nil), "CREATE TABLE theirs (id INTEGER)", "INSERT INTO theirs VALUES (1)")
+		w.exec(
+			tb,
+			at(tb, w.url, database, nil),
+			"CREATE TABLE theirs (id INTEGER)",
+			"INSERT INTO theirs VALUES (1)",
+		)
 		return
 	}
-	w.exec(tb, at(tb, w.url, database, nil), "CREATE SCHEMA "+quoted(place.Name),
-		"CREATE TABLE "+quoted(place.Name)+".theirs (id INTEGER)", "INSERT INTO "+quoted(place.Name)+".theirs VALUES (1)")
+	w.exec(
+		tb,
+		at(tb, w.url, database, nil),
+		"CREATE SCHEMA "+quoted(place.Name),
+		"CREATE TABLE "+quoted(
+			place.Name,
+		)+".theirs (id INTEGER)",
+		"INSERT INTO "+quoted(place.Name)+".theirs VALUES (1)",
+	)
 }
 
 // everywhere runs a suite for the isolations on the servers.
@@ -78,14 +90,20 @@ func separate() []tenant.Isolation {
 func TestDatabases(t *testing.T) {
 	t.Parallel()
 	everywhere(t, separate(), func(t *testing.T, makeWorld func(*testing.T) *world) {
-		tenanttest.Databases(t, func(t *testing.T) tenanttest.DatabaseFixture { t.Helper(); return makeWorld(t).fixture(t) })
+		tenanttest.Databases(
+			t,
+			func(t *testing.T) tenanttest.DatabaseFixture { t.Helper(); return makeWorld(t).fixture(t) },
+		)
 	})
 }
 
 func TestDatabaseClaims(t *testing.T) {
 	t.Parallel()
 	everywhere(t, separate(), func(t *testing.T, makeWorld func(*testing.T) *world) {
-		tenanttest.DatabaseClaims(t, func(t *testing.T) tenanttest.DatabaseFixture { t.Helper(); return makeWorld(t).fixture(t) })
+		tenanttest.DatabaseClaims(
+			t,
+			func(t *testing.T) tenanttest.DatabaseFixture { t.Helper(); return makeWorld(t).fixture(t) },
+		)
 	})
 }
 

@@ -48,8 +48,12 @@ func (s *session) clone(
 		strategy = "file_copy"
 	}
 	for attempt := 0; ; attempt++ {
-		err := s.exec(ctx, doing, fmt.Sprintf("CREATE DATABASE %s OWNER %s TEMPLATE %s STRATEGY %s ALLOW_CONNECTIONS false",
-			ident(f.at.database), ident(f.at.owner), ident(from.name), strategy))
+		err := s.exec(
+			ctx,
+			doing,
+			fmt.Sprintf("CREATE DATABASE %s OWNER %s TEMPLATE %s STRATEGY %s ALLOW_CONNECTIONS false",
+				ident(f.at.database), ident(f.at.owner), ident(from.name), strategy),
+		)
 		switch state(err) {
 		case stateNoDatabase:
 			if attempt == 3 {
@@ -62,7 +66,13 @@ func (s *session) clone(
 		case stateDuplicateDatabase, stateUniqueViolation:
 			dropped := s.dropRoles(ctx, f)
 			return nil, errors.Join(
-				&tenant.Failure{Code: tenant.CodeForeign, Doing: doing, Err: errors.Join(err, tenant.ErrForeign)}, dropped)
+				&tenant.Failure{
+					Code:  tenant.CodeForeign,
+					Doing: doing,
+					Err:   errors.Join(err, tenant.ErrForeign),
+				},
+				dropped,
+			)
 		}
 		return from, err
 	}

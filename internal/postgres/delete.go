@@ -52,8 +52,13 @@ func (b *Backend) checkDisposal(at location, how tenant.Disposal) error {
 	doing := fmt.Sprintf("deleting %s as %q", at, how.How)
 	switch {
 	case how.How == tenant.Archive && at.place.Isolation == tenant.IsolationRow:
-		return tenant.Fail(tenant.CodeInvalidConfig, doing,
-			errors.New("the tenant's rows lie in tables that all tenants share and can't be put aside; drop or retain them"))
+		return tenant.Fail(
+			tenant.CodeInvalidConfig,
+			doing,
+			errors.New(
+				"the tenant's rows lie in tables that all tenants share and can't be put aside; drop or retain them",
+			),
+		)
 	case how.How == tenant.Drop, how.How == tenant.Archive, how.How == tenant.Retain:
 		return nil
 	}
@@ -105,7 +110,10 @@ func (s *session) dropSchema(ctx context.Context, f *found, how tenant.Disposal)
 	tenant.Failpoint(ctx, "database.idle")
 	statements := []string{"DROP SCHEMA " + ident(f.at.schema) + " CASCADE"}
 	for _, role := range f.present() {
-		statements = append(statements, "DROP OWNED BY "+ident(role)) // privileges only: it was checked that nothing else is left
+		statements = append(
+			statements,
+			"DROP OWNED BY "+ident(role),
+		) // privileges only: it was checked that nothing else is left
 	}
 	for _, role := range f.present() {
 		statements = append(statements, "DROP ROLE "+ident(role))
@@ -221,7 +229,9 @@ func isAbsent(err error) bool { return errors.Is(err, tenant.ErrAbsent) }
 func joined(failed []error) error {
 	var out error
 	for _, err := range failed {
-		if out == nil || tenant.FailureOf(out).Class == tenant.Retryable && tenant.FailureOf(err).Class == tenant.Terminal {
+		if out == nil ||
+			tenant.FailureOf(out).Class == tenant.Retryable &&
+				tenant.FailureOf(err).Class == tenant.Terminal {
 			out = errors.Join(err, out)
 			continue
 		}

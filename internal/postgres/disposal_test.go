@@ -37,8 +37,16 @@ func TestArchives(t *testing.T) {
 		require.Equal(t, now(), archives[0].ArchivedAt)
 		require.Equal(t, now().Add(48*time.Hour), archives[0].KeepUntil)
 		require.Zero(t, archives[1].KeepUntil)
-		require.Empty(t, x.texts(t, "postgres", "SELECT rolname FROM pg_roles WHERE starts_with(rolname, $1) AND rolcanlogin", archives[0].Name),
-			"nobody logs in to an archive")
+		require.Empty(
+			t,
+			x.texts(
+				t,
+				"postgres",
+				"SELECT rolname FROM pg_roles WHERE starts_with(rolname, $1) AND rolcanlogin",
+				archives[0].Name,
+			),
+			"nobody logs in to an archive",
+		)
 
 		listed, err := x.pool.ListDatabases(t.Context())
 		require.NoError(t, err)
@@ -106,18 +114,33 @@ func TestHeldElsewhere(t *testing.T) {
 		other := x.ours + "_elsewhere"
 		x.rootExec(t, "postgres", "CREATE DATABASE "+quoted(other))
 		cases := map[string][2]string{
-			"an owned table in another database": {other, "CREATE TABLE theirs (id INTEGER); ALTER TABLE theirs OWNER TO " + owner},
-			"a privilege in another database":    {other, "CREATE TABLE more (id INTEGER); GRANT SELECT ON more TO " + owner},
-			"another database":                   {"postgres", "ALTER DATABASE " + other + " OWNER TO " + owner},
+			"an owned table in another database": {
+				other,
+				"CREATE TABLE theirs (id INTEGER); ALTER TABLE theirs OWNER TO " + owner,
+			},
+			"a privilege in another database": {
+				other,
+				"CREATE TABLE more (id INTEGER); GRANT SELECT ON more TO " + owner,
+			},
+			"another database": {
+				"postgres",
+				"ALTER DATABASE " + other + " OWNER TO " + owner,
+			},
 		}
 		if x.isolation != tenant.IsolationDatabase {
-			cases["another schema"] = [2]string{x.shared[x.ours], "CREATE SCHEMA more_of_it AUTHORIZATION " + owner}
+			cases["another schema"] = [2]string{
+				x.shared[x.ours],
+				"CREATE SCHEMA more_of_it AUTHORIZATION " + owner,
+			}
 		}
 		undo := map[string][2]string{
 			"an owned table in another database": {other, "DROP TABLE theirs"},
 			"a privilege in another database":    {other, "DROP TABLE more"},
-			"another database":                   {"postgres", "ALTER DATABASE " + other + " OWNER TO postgres"},
-			"another schema":                     {x.shared[x.ours], "DROP SCHEMA more_of_it"},
+			"another database": {
+				"postgres",
+				"ALTER DATABASE " + other + " OWNER TO postgres",
+			},
+			"another schema": {x.shared[x.ours], "DROP SCHEMA more_of_it"},
 		}
 		for name, c := range cases {
 			x.rootExec(t, c[0], c[1])
@@ -135,7 +158,10 @@ func TestHeldElsewhere(t *testing.T) {
 			require.NoError(t, err, name)
 			x.rootExec(t, undo[name][0], undo[name][1])
 		}
-		require.NoError(t, x.pool.PlanDisposal(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Drop}))
+		require.NoError(
+			t,
+			x.pool.PlanDisposal(t.Context(), "acme", spec.Place, tenant.Disposal{How: tenant.Drop}),
+		)
 		require.NoError(t, x.delete(t, spec, tenant.Disposal{How: tenant.Drop, Force: true}))
 	})
 }
@@ -145,7 +171,9 @@ func TestGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "15", tenant.IsolationDatabase)
 	config := w.config(t, w.ours)
-	config.URL = tenant.NewSecret("postgres://tenant_admin:a-secret-word@127.0.0.1:1/postgres?sslmode=disable")
+	config.URL = tenant.NewSecret(
+		"postgres://tenant_admin:a-secret-word@127.0.0.1:1/postgres?sslmode=disable",
+	)
 	pool := w.open(t, config)
 	name, err := pool.DatabaseName("acme", tenant.IsolationDatabase)
 	require.NoError(t, err)

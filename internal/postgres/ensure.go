@@ -71,7 +71,12 @@ func (s *session) ensure(
 }
 
 // create makes the roles and the database or schema. What it leaves to converge is migrating, unless the clone has it.
-func (s *session) create(ctx context.Context, f *found, spec tenant.DatabaseSpec, journal tenant.Journal) error {
+func (s *session) create(
+	ctx context.Context,
+	f *found,
+	spec tenant.DatabaseSpec,
+	journal tenant.Journal,
+) error {
 	at, want := f.at, s.wanted(f.record, spec)
 	if f.role && f.record.Pool != "" && f.record.Pool != s.config.Pool {
 		return elsewhere(f)
@@ -121,7 +126,11 @@ func (s *session) makeRoles(ctx context.Context, f *found, want record, more ...
 	}
 	if err := s.exec(ctx, doing, append(statements, more...)...); err != nil {
 		if state(err) == stateDuplicateObject || state(err) == stateDuplicateSchema {
-			return &tenant.Failure{Code: tenant.CodeForeign, Doing: doing, Err: errors.Join(err, tenant.ErrForeign)}
+			return &tenant.Failure{
+				Code:  tenant.CodeForeign,
+				Doing: doing,
+				Err:   errors.Join(err, tenant.ErrForeign),
+			}
 		}
 		return err
 	}
@@ -296,8 +305,11 @@ func (s *session) takePlace(ctx context.Context, f *found, limit int64) (func(co
 }
 
 func (s *session) full(at location, taken, limit int64) error {
-	return tenant.Fail(tenant.CodePoolFull, fmt.Sprintf("taking a place for %s in the pool %s", at, s.config.Pool),
-		fmt.Errorf("%d of %d are taken", taken, limit))
+	return tenant.Fail(
+		tenant.CodePoolFull,
+		fmt.Sprintf("taking a place for %s in the pool %s", at, s.config.Pool),
+		fmt.Errorf("%d of %d are taken", taken, limit),
+	)
 }
 
 // countTenants counts the owner roles of this pool, and so the places that are taken by creates under way, too.

@@ -40,11 +40,12 @@ func (s *session) enter(ctx context.Context, f *found) (*inside, error) {
 }
 
 // errShutOut is what the owner meets who may not use its own schema: everything in it would seem to be absent.
-var errShutOut = errors.New("the owner's role may not use the schema") //nolint:gochecknoglobals // a sentinel
+var errShutOut = errors.New("the owner's role may not use the schema")
 
 func (in *inside) checkHome(ctx context.Context) error {
 	doing, home := "entering "+in.f.at.String(), false
-	err := in.db.QueryRowContext(ctx, `SELECT coalesce(current_schema() = $1, false)`, in.f.at.schema).Scan(&home)
+	err := in.db.QueryRowContext(ctx, `SELECT coalesce(current_schema() = $1, false)`, in.f.at.schema).
+		Scan(&home)
 	if err != nil || home {
 		return classify(doing, err)
 	}
@@ -62,8 +63,15 @@ func (in *inside) checkRecord(ctx context.Context) error {
 	if err != nil || had == 0 {
 		return classify(doing, err)
 	}
-	return tenant.Fail(tenant.CodeDatabaseDrift, doing,
-		fmt.Errorf("the table %s is gone or empty, although %d migrations were applied", migrations.VersionsTable, had))
+	return tenant.Fail(
+		tenant.CodeDatabaseDrift,
+		doing,
+		fmt.Errorf(
+			"the table %s is gone or empty, although %d migrations were applied",
+			migrations.VersionsTable,
+			had,
+		),
+	)
 }
 
 func (in *inside) close() { _ = in.db.Close() } // nothing is unsaved
@@ -209,12 +217,22 @@ func (in *inside) migrate(ctx context.Context, files tenant.Migrations) ([]tenan
 	return migrate(ctx, in.db, in.f.at.String(), files)
 }
 
-func migrate(ctx context.Context, db *sql.DB, name string, files tenant.Migrations) ([]tenant.Migration, error) {
+func migrate(
+	ctx context.Context,
+	db *sql.DB,
+	name string,
+	files tenant.Migrations,
+) ([]tenant.Migration, error) {
 	return migrations.Apply(ctx, targetOf(db, name), files)
 }
 
 func targetOf(db *sql.DB, name string) migrations.Target {
-	return migrations.Target{DB: db, Dialect: migrations.PostgreSQL(), Name: name, Classify: classifyMigration}
+	return migrations.Target{
+		DB:       db,
+		Dialect:  migrations.PostgreSQL(),
+		Name:     name,
+		Classify: classifyMigration,
+	}
 }
 
 // classifyMigration leaves to the file what is the file's: a statement that took longer than statement_timeout.
@@ -231,7 +249,15 @@ func (in *inside) remember(ctx context.Context, drifted []difference) error {
 	for _, difference := range drifted {
 		keep = append(keep, difference.object)
 	}
-	_, err := in.db.ExecContext(ctx, recordListing, in.f.at.schema, in.whole(), ownTables(), in.f.at.app, keep)
+	_, err := in.db.ExecContext(
+		ctx,
+		recordListing,
+		in.f.at.schema,
+		in.whole(),
+		ownTables(),
+		in.f.at.app,
+		keep,
+	)
 	return classify("recording the schema of "+in.f.at.String(), err)
 }
 
@@ -239,9 +265,19 @@ func (in *inside) remember(ctx context.Context, drifted []difference) error {
 type difference struct{ object, how string }
 
 func (in *inside) compare(ctx context.Context) ([]difference, error) {
-	return query(ctx, in.db, "comparing the schema of "+in.f.at.String(), func(rows *sql.Rows) (d difference, err error) {
-		return d, rows.Scan(&d.object, &d.how)
-	}, compareListing, in.f.at.schema, in.whole(), ownTables(), in.f.at.app)
+	return query(
+		ctx,
+		in.db,
+		"comparing the schema of "+in.f.at.String(),
+		func(rows *sql.Rows) (d difference, err error) {
+			return d, rows.Scan(&d.object, &d.how)
+		},
+		compareListing,
+		in.f.at.schema,
+		in.whole(),
+		ownTables(),
+		in.f.at.app,
+	)
 }
 
 // query collects the rows of a query.
@@ -285,9 +321,20 @@ func (in *inside) grant(ctx context.Context) error {
 type privilege struct{ on, has, wanted string }
 
 func (in *inside) ungranted(ctx context.Context) ([]privilege, error) {
-	return query(ctx, in.db, "reading the privileges in "+in.f.at.String(), func(rows *sql.Rows) (p privilege, err error) {
-		return p, rows.Scan(&p.on, &p.has, &p.wanted)
-	}, privileges, in.f.at.schema, in.f.at.owner, ownTables(), in.f.at.app, in.f.record.ReadOnly)
+	return query(
+		ctx,
+		in.db,
+		"reading the privileges in "+in.f.at.String(),
+		func(rows *sql.Rows) (p privilege, err error) {
+			return p, rows.Scan(&p.on, &p.has, &p.wanted)
+		},
+		privileges,
+		in.f.at.schema,
+		in.f.at.owner,
+		ownTables(),
+		in.f.at.app,
+		in.f.record.ReadOnly,
+	)
 }
 
 // grantBlock gives the application exactly its privileges on what the owner owns, and on what the owner will own.
@@ -296,8 +343,19 @@ func grantBlock(at location, readOnly bool) string {
 	if readOnly {
 		relation, sequence = "SELECT", "SELECT"
 	}
-	return fmt.Sprintf(grantTemplate, literal(at.owner), literal(at.app), literal(at.schema), literal(relation), literal(sequence),
-		literal(encodeArray(ownTables())), ident(at.owner), relation, ident(at.app), sequence)
+	return fmt.Sprintf(
+		grantTemplate,
+		literal(at.owner),
+		literal(at.app),
+		literal(at.schema),
+		literal(relation),
+		literal(sequence),
+		literal(encodeArray(ownTables())),
+		ident(at.owner),
+		relation,
+		ident(at.app),
+		sequence,
+	)
 }
 
 const grantTemplate = `DO $tenantry$

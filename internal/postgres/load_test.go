@@ -30,7 +30,6 @@ func TestFifty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, isolation := range all() {
-				//nolint:paralleltest // the small server has room for one
 				t.Run(string(isolation), func(t *testing.T) {
 					w := newWorld(t, name, isolation)
 					w.maxConnections = 7 // for each of two processes: the small server has 17 for us

@@ -95,7 +95,13 @@ func (s *session) look(ctx context.Context, at location) (*found, error) {
 	if at.place.Isolation != tenant.IsolationSchema {
 		schema = ""
 	}
-	roles := append(at.roles(), s.templateOwner(), s.sharedRole("app"), s.sharedRole("read"), s.sharedRole("seed"))
+	roles := append(
+		at.roles(),
+		s.templateOwner(),
+		s.sharedRole("app"),
+		s.sharedRole("read"),
+		s.sharedRole("seed"),
+	)
 	var text string
 	err := s.conn.QueryRow(ctx, lookQuery, at.database, roles, schema, s.templateOwner(), at.app).Scan(&text)
 	if err == nil {
@@ -105,7 +111,7 @@ func (s *session) look(ctx context.Context, at location) (*found, error) {
 		return nil, classify("looking for "+at.String(), err)
 	}
 	if at.place.Isolation == tenant.IsolationRow {
-		if out.cluster.Row, err = s.lookRow(ctx, at); err != nil {
+		if out.Row, err = s.lookRow(ctx, at); err != nil {
 			return nil, err
 		}
 	}
@@ -180,19 +186,6 @@ func (f *found) mine() bool {
 		return f.Schema.Mine
 	}
 	return f.Database.Mine
-}
-
-// stranger returns the first of the tenant's other roles that exists although the owner role does not: somebody else made it.
-func (f *found) stranger() string {
-	if f.role {
-		return ""
-	}
-	for _, name := range []string{f.at.app, f.at.logins[0], f.at.logins[1]} {
-		if _, there := f.Roles[name]; there {
-			return name
-		}
-	}
-	return ""
 }
 
 func (f *found) memberOf(role, group string) bool { return slices.Contains(f.Roles[role].Of, group) }

@@ -64,16 +64,30 @@ func (s *session) plan(ctx context.Context, f *found, spec tenant.DatabaseSpec) 
 	if err != nil || reason == "" {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("The migrations can't be cloned, because what they write may differ from tenant to tenant "+
-		"(%s): they will be run in the new database.", reason)}, nil
+	return []string{
+		fmt.Sprintf(
+			"The migrations can't be cloned, because what they write may differ from tenant to tenant "+
+				"(%s): they will be run in the new database.",
+			reason,
+		),
+	}, nil
 }
 
 func nothingToClaim(at location) error {
-	return tenant.Fail(tenant.CodeNotFound, "claiming "+at.String(), errors.New("there is no such "+string(at.place.Isolation)))
+	return tenant.Fail(
+		tenant.CodeNotFound,
+		"claiming "+at.String(),
+		errors.New("there is no such "+string(at.place.Isolation)),
+	)
 }
 
 // PlanDisposal looks for what the tenant's roles hold elsewhere.
-func (b *Backend) PlanDisposal(ctx context.Context, id tenant.ID, place tenant.Place, how tenant.Disposal) error {
+func (b *Backend) PlanDisposal(
+	ctx context.Context,
+	id tenant.ID,
+	place tenant.Place,
+	how tenant.Disposal,
+) error {
 	at, err := b.locate(id, place)
 	if err != nil {
 		return err
@@ -97,20 +111,34 @@ func (s *session) planClaim(ctx context.Context, f *found, spec tenant.DatabaseS
 	}
 	_, owner, _ := f.object()
 	notes := []string{
-		fmt.Sprintf("The %s %s carries nobody's mark; the apply puts ours on it.", f.at.place.Isolation, f.at.place.Name),
-		fmt.Sprintf("It and all that is in it goes from %s to the new role %s; the application gets the new role %s.",
-			owner, f.at.owner, f.at.login(s.wanted(record{}, spec))),
+		fmt.Sprintf(
+			"The %s %s carries nobody's mark; the apply puts ours on it.",
+			f.at.place.Isolation,
+			f.at.place.Name,
+		),
+		fmt.Sprintf(
+			"It and all that is in it goes from %s to the new role %s; the application gets the new role %s.",
+			owner,
+			f.at.owner,
+			f.at.login(s.wanted(record{}, spec)),
+		),
 	}
 	if f.Database != nil && f.at.place.Isolation == tenant.IsolationDatabase && len(f.Database.Public) > 0 {
-		notes = append(notes, fmt.Sprintf("Everybody's privileges on it (%v) are revoked.", f.Database.Public))
+		notes = append(
+			notes,
+			fmt.Sprintf("Everybody's privileges on it (%v) are revoked.", f.Database.Public),
+		)
 	}
 	applied, err := s.appliedBefore(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	if len(applied) == 0 && spec.Baseline > 0 {
-		notes = append(notes, fmt.Sprintf("It has no record of migrations; the files up to version %d are recorded "+
-			"as applied without being run.", spec.Baseline))
+		notes = append(
+			notes,
+			fmt.Sprintf("It has no record of migrations; the files up to version %d are recorded "+
+				"as applied without being run.", spec.Baseline),
+		)
 		for _, file := range spec.Migrations.Files {
 			if file.Version <= spec.Baseline {
 				applied = append(applied, file)
@@ -140,7 +168,11 @@ func (s *session) appliedBefore(ctx context.Context, f *found) ([]tenant.Migrati
 		return nil, classify(doing, err)
 	}
 	if !plain {
-		return nil, tenant.Fail(tenant.CodeForeign, doing, errors.New("its record of migrations is no plain table"))
+		return nil, tenant.Fail(
+			tenant.CodeForeign,
+			doing,
+			errors.New("its record of migrations is no plain table"),
+		)
 	}
 	applied, err := migrations.Applied(ctx, db, migrations.PostgreSQL())
 	return applied, classify(doing, err)

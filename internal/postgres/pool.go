@@ -11,10 +11,10 @@ import (
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
-const (
-	kindPool     tenant.Kind = "pool" // marks the roles of a pool of rows
-	poolPassword             = "pool-owner"
-)
+// kindPool marks the roles of a pool of rows.
+const kindPool tenant.Kind = "pool"
+
+const poolPassword = "pool-owner"
 
 // sharedRole returns a role that the pool's tenants share: owner of the tables, app and read (whose privileges the
 // applications have), seed (for ourselves, logged in as a tenant).
@@ -44,10 +44,19 @@ END $tenantry$`
 
 // MigratePool makes the pool's roles and our tables, applies the pending migrations logged in as the pool's owner, and
 // grants the applications their privileges.
-func (b *Backend) MigratePool(ctx context.Context, files tenant.Migrations) (applied []tenant.Migration, err error) {
+func (b *Backend) MigratePool(
+	ctx context.Context,
+	files tenant.Migrations,
+) (applied []tenant.Migration, err error) {
 	if b.config.Isolation != tenant.IsolationRow {
-		return nil, tenant.Fail(tenant.CodeInvalidConfig, "migrating the pool "+b.config.Pool,
-			fmt.Errorf("under isolation %q each tenant's apply migrates the tenant's own data", b.config.Isolation))
+		return nil, tenant.Fail(
+			tenant.CodeInvalidConfig,
+			"migrating the pool "+b.config.Pool,
+			fmt.Errorf(
+				"under isolation %q each tenant's apply migrates the tenant's own data",
+				b.config.Isolation,
+			),
+		)
 	}
 	err = b.work(ctx, func(ctx context.Context, s *session) error {
 		if err := s.lock(ctx, s.sharedRole("owner")); err != nil {
@@ -103,14 +112,23 @@ func (s *session) poolRoles(ctx context.Context) error {
 
 func (s *session) createPoolRoles(ctx context.Context, doing string) error {
 	owner := s.sharedRole("owner")
-	of := record{Pool: s.config.Pool, Incarnation: newIncarnation(), KeyID: s.config.Keyring.CurrentKeyID(), Version: 1}
+	of := record{
+		Pool:        s.config.Pool,
+		Incarnation: newIncarnation(),
+		KeyID:       s.config.Keyring.CurrentKeyID(),
+		Version:     1,
+	}
 	password, err := s.passwordOf(location{}, of, poolPassword)
 	if err != nil {
 		return err
 	}
 	statements := []string{
 		"CREATE ROLE " + ident(owner) + " LOGIN PASSWORD " + literal(password),
-		"COMMENT ON ROLE " + ident(owner) + " IS " + literal(comment(s.config.Keyring.Mark(poolObject(owner)), of)),
+		"COMMENT ON ROLE " + ident(
+			owner,
+		) + " IS " + literal(
+			comment(s.config.Keyring.Mark(poolObject(owner)), of),
+		),
 		"GRANT " + ident(owner) + " TO CURRENT_USER",
 	}
 	for _, kind := range []string{"app", "read", "seed"} {
@@ -156,7 +174,10 @@ func (s *session) inPool(ctx context.Context, work func(*pooled) error) error {
 	if err != nil {
 		return err
 	}
-	db, err := s.open(ctx, login{database: shared, role: owner, password: password, schema: "public", timeouts: true})
+	db, err := s.open(
+		ctx,
+		login{database: shared, role: owner, password: password, schema: "public", timeouts: true},
+	)
 	if err != nil {
 		return classify(doing, err)
 	}
@@ -193,7 +214,10 @@ func (p *pooled) grants() string {
 
 // checkPool returns what the pool has applied. It fails with CodePoolBehind if that is not all of the files, and with
 // CodeInvalidConfig, naming each table, if a table lets one tenant see another's rows.
-func (s *session) checkPool(ctx context.Context, files tenant.Migrations) (applied []tenant.Migration, err error) {
+func (s *session) checkPool(
+	ctx context.Context,
+	files tenant.Migrations,
+) (applied []tenant.Migration, err error) {
 	err = s.inPool(ctx, func(p *pooled) error {
 		if applied, err = p.applied(ctx); err != nil {
 			return err
@@ -233,8 +257,14 @@ func openTables(pool string, open []string) error {
 
 // unprotected says of each of the product's tables what it lacks.
 func (p *pooled) unprotected(ctx context.Context) ([]string, error) {
-	return query(ctx, p.db, "looking at the tables of the pool "+p.config.Pool,
-		func(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }, unprotectedQuery, ownTables())
+	return query(
+		ctx,
+		p.db,
+		"looking at the tables of the pool "+p.config.Pool,
+		func(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) },
+		unprotectedQuery,
+		ownTables(),
+	)
 }
 
 const unprotectedQuery = `SELECT 'table ' || c.relname || ' ' || w.lack FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace,

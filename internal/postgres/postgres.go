@@ -144,7 +144,10 @@ func (b *Backend) locate(id tenant.ID, place tenant.Place) (location, error) {
 		return location{}, tenant.Fail(
 			tenant.CodeInvalidConfig,
 			fmt.Sprintf("naming the database %q", place.Name),
-			fmt.Errorf("a name has 1–%d of a-z, A-Z, 0-9, '_' and '-' and is none of the system's", placeMaxLen),
+			fmt.Errorf(
+				"a name has 1–%d of a-z, A-Z, 0-9, '_' and '-' and is none of the system's",
+				placeMaxLen,
+			),
 		)
 	}
 	shared, err := b.sharedDatabase()
@@ -210,7 +213,11 @@ func (b *Backend) work(ctx context.Context, work func(context.Context, *session)
 	select {
 	case b.slots <- struct{}{}:
 	case <-ctx.Done():
-		return tenant.Fail(tenant.CodeCanceled, "waiting for a connection of the pool "+b.config.Pool, ctx.Err())
+		return tenant.Fail(
+			tenant.CodeCanceled,
+			"waiting for a connection of the pool "+b.config.Pool,
+			ctx.Err(),
+		)
 	}
 	defer func() { <-b.slots }()
 	s, err := b.connect(ctx)

@@ -13,7 +13,11 @@ import (
 
 // Read looks as the administrator and as the owner, and finds out by logging in whether the passwords are what they
 // should be.
-func (b *Backend) Read(ctx context.Context, id tenant.ID, place tenant.Place) (out tenant.Database, err error) {
+func (b *Backend) Read(
+	ctx context.Context,
+	id tenant.ID,
+	place tenant.Place,
+) (out tenant.Database, err error) {
 	at, err := b.locate(id, place)
 	if err != nil {
 		return tenant.Database{}, err
@@ -41,7 +45,8 @@ func (s *session) read(ctx context.Context, f *found) (tenant.Database, error) {
 		return tenant.Database{}, err
 	}
 	in, err := s.enter(ctx, f)
-	if shutOut(err) && len(drift) > 0 { // What is inside can't be seen; the drift says why, and the next Ensure mends it.
+	if shutOut(err) &&
+		len(drift) > 0 { // What is inside can't be seen; the drift says why, and the next Ensure mends it.
 		return s.database(f, nil, sortDrift(drift)), nil
 	}
 	if err != nil {
@@ -157,9 +162,19 @@ type owned struct {
 }
 
 func (in *inside) strangers(ctx context.Context) ([]owned, error) {
-	return query(ctx, in.db, "reading the owners in "+in.f.at.String(), func(rows *sql.Rows) (o owned, err error) {
-		return o, rows.Scan(&o.name, &o.owner, &o.mine)
-	}, strangers, in.f.at.schema, in.f.at.owner, in.whole(), in.f.Admin)
+	return query(
+		ctx,
+		in.db,
+		"reading the owners in "+in.f.at.String(),
+		func(rows *sql.Rows) (o owned, err error) {
+			return o, rows.Scan(&o.name, &o.owner, &o.mine)
+		},
+		strangers,
+		in.f.at.schema,
+		in.f.at.owner,
+		in.whole(),
+		in.f.Admin,
+	)
 }
 
 func sortDrift(drift []tenant.Drift) []tenant.Drift {
@@ -180,9 +195,12 @@ type owner struct {
 // owners returns the marked roles of the installation.
 func (s *session) owners(ctx context.Context) ([]owner, error) {
 	doing := "listing the tenants of " + s.config.Keyring.Installation()
-	rows, err := s.conn.Query(ctx, `SELECT r.rolname, d.description FROM pg_shdescription d JOIN pg_roles r ON r.oid = d.objoid
+	rows, err := s.conn.Query(
+		ctx,
+		`SELECT r.rolname, d.description FROM pg_shdescription d JOIN pg_roles r ON r.oid = d.objoid
 		WHERE d.classoid = 'pg_authid'::regclass AND starts_with(d.description, $1) ORDER BY r.rolname`,
-		"tenantry1:"+s.config.Keyring.Installation()+":")
+		"tenantry1:"+s.config.Keyring.Installation()+":",
+	)
 	if err != nil {
 		return nil, classify(doing, err)
 	}
@@ -253,7 +271,11 @@ func (b *Backend) readAll(ctx context.Context, all []owner) (map[tenant.ID]tenan
 }
 
 func (b *Backend) readOwned(ctx context.Context, one owner, shared string) (out tenant.Database, err error) {
-	place := tenant.Place{Pool: b.config.Pool, Isolation: b.config.Isolation, Name: strings.TrimSuffix(one.role, "_owner")}
+	place := tenant.Place{
+		Pool:      b.config.Pool,
+		Isolation: b.config.Isolation,
+		Name:      strings.TrimSuffix(one.role, "_owner"),
+	}
 	if place.Isolation == tenant.IsolationRow {
 		place.Name = shared
 	}

@@ -58,95 +58,148 @@ func TestPlan(t *testing.T) {
 // TestPoolOfRows migrates a pool, and refuses one that is behind or keeps its tenants together.
 func TestPoolOfRows(t *testing.T) {
 	t.Parallel()
-	everywhere(t, []tenant.Isolation{tenant.IsolationRow}, func(t *testing.T, makeWorld func(*testing.T) *world) {
-		w := makeWorld(t)
-		x := &tenants{w, w.backend(t, w.ours), tenanttest.Migrations(t, w.product())}
-		spec := x.spec(t, "acme")
-		x.refused(t, spec, tenant.CodePoolBehind, "never migrated")
-		x.migratePool(t)
-		x.ensure(t, spec)
+	everywhere(
+		t,
+		[]tenant.Isolation{tenant.IsolationRow},
+		func(t *testing.T, makeWorld func(*testing.T) *world) {
+			w := makeWorld(t)
+			x := &tenants{w, w.backend(t, w.ours), tenanttest.Migrations(t, w.product())}
+			spec := x.spec(t, "acme")
+			x.refused(t, spec, tenant.CodePoolBehind, "never migrated")
+			x.migratePool(t)
+			x.ensure(t, spec)
 
-		files := w.product()
-		files["00003_open.sql"] = "-- +goose Up\nCREATE TABLE shared_one (id INTEGER);\n" +
-			"CREATE TABLE unforced (tenant_id TEXT);\nALTER TABLE unforced ENABLE ROW LEVEL SECURITY;\n" +
-			"CREATE POLICY p ON unforced USING (tenant_id = tenantry_tenant());\n" +
-			"CREATE TABLE lax (tenant_id TEXT);\nALTER TABLE lax ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;\n" +
-			"CREATE POLICY p ON lax USING (tenant_id = current_setting('app.tenant'));\n"
-		x.files = tenanttest.Migrations(t, files)
-		spec = x.spec(t, "globex")
-		x.refused(t, spec, tenant.CodePoolBehind, "00003_open.sql")
-		applied, err := x.pool.MigratePool(t.Context(), x.files)
-		require.NoError(t, err)
-		require.Equal(t, x.files.Files, applied)
-		x.refused(t, spec, tenant.CodeInvalidConfig, "table shared_one has no column tenant_id",
-			"table shared_one has no row-level security", "table unforced does not force", "table lax has a policy p that does not go by")
-		require.Len(t, x.read(t, x.spec(t, "acme")).Drift, 5)
+			files := w.product()
+			files["00003_open.sql"] = "-- +goose Up\nCREATE TABLE shared_one (id INTEGER);\n" +
+				"CREATE TABLE unforced (tenant_id TEXT);\nALTER TABLE unforced ENABLE ROW LEVEL SECURITY;\n" +
+				"CREATE POLICY p ON unforced USING (tenant_id = tenantry_tenant());\n" +
+				"CREATE TABLE lax (tenant_id TEXT);\nALTER TABLE lax ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;\n" +
+				"CREATE POLICY p ON lax USING (tenant_id = current_setting('app.tenant'));\n"
+			x.files = tenanttest.Migrations(t, files)
+			spec = x.spec(t, "globex")
+			x.refused(t, spec, tenant.CodePoolBehind, "00003_open.sql")
+			applied, err := x.pool.MigratePool(t.Context(), x.files)
+			require.NoError(t, err)
+			require.Equal(t, x.files.Files, applied)
+			x.refused(
+				t,
+				spec,
+				tenant.CodeInvalidConfig,
+				"table shared_one has no column tenant_id",
+				"table shared_one has no row-level security",
+				"table unforced does not force",
+				"table lax has a policy p that does not go by",
+			)
+			require.Len(t, x.read(t, x.spec(t, "acme")).Drift, 5)
 
-		files["00004_mended.sql"] = "-- +goose Up\nDROP TABLE shared_one;\nDROP TABLE unforced;\nDROP TABLE lax;\n"
-		x.files = tenanttest.Migrations(t, files)
-		x.migratePool(t)
-		x.migratePool(t)
-		x.ensure(t, x.spec(t, "globex"))
-		require.Empty(t, x.read(t, x.spec(t, "acme")).Drift)
+			files["00004_mended.sql"] = "-- +goose Up\nDROP TABLE shared_one;\nDROP TABLE unforced;\nDROP TABLE lax;\n"
+			x.files = tenanttest.Migrations(t, files)
+			x.migratePool(t)
+			x.migratePool(t)
+			x.ensure(t, x.spec(t, "globex"))
+			require.Empty(t, x.read(t, x.spec(t, "acme")).Drift)
 
-		edited := x.product()
-		edited["00002_lines.sql"] += "-- edited\n"
-		spec.Migrations = tenanttest.Migrations(t, edited)
-		x.refused(t, spec, tenant.CodeMigrationEdited, "00002_lines.sql")
-		_, err = x.pool.MigratePool(t.Context(), spec.Migrations)
-		wantCode(t, err, tenant.CodeMigrationEdited)
-		err = x.delete(t, spec, tenant.Disposal{How: tenant.Archive})
-		wantCode(t, err, tenant.CodeInvalidConfig, "share")
-		wantCode(t, x.pool.PlanDisposal(t.Context(), "globex", spec.Place, tenant.Disposal{How: tenant.Archive}), tenant.CodeInvalidConfig)
-	})
+			edited := x.product()
+			edited["00002_lines.sql"] += "-- edited\n"
+			spec.Migrations = tenanttest.Migrations(t, edited)
+			x.refused(t, spec, tenant.CodeMigrationEdited, "00002_lines.sql")
+			_, err = x.pool.MigratePool(t.Context(), spec.Migrations)
+			wantCode(t, err, tenant.CodeMigrationEdited)
+			err = x.delete(t, spec, tenant.Disposal{How: tenant.Archive})
+			wantCode(t, err, tenant.CodeInvalidConfig, "share")
+			wantCode(
+				t,
+				x.pool.PlanDisposal(t.Context(), "globex", spec.Place, tenant.Disposal{How: tenant.Archive}),
+				tenant.CodeInvalidConfig,
+			)
+		},
+	)
 }
 
 // TestRowsAreDeleted leaves the other tenant's rows, and ends right after a kill anywhere.
 func TestRowsAreDeleted(t *testing.T) {
 	t.Parallel()
-	everywhere(t, []tenant.Isolation{tenant.IsolationRow}, func(t *testing.T, makeWorld func(*testing.T) *world) {
-		w := makeWorld(t)
-		files := w.product()
-		files["00003_cycle.sql"] = "-- +goose Up\n" + protected("a", "id INTEGER PRIMARY KEY, b INTEGER") + "\n" +
-			protected("b", "id INTEGER PRIMARY KEY, a INTEGER REFERENCES a (id)") + "\n" +
-			"ALTER TABLE a ADD FOREIGN KEY (b) REFERENCES b (id);\n"
-		x := newTenants(t, w, files)
-		fill := func(id tenant.ID, n string) {
-			x.ensure(t, x.spec(t, id))
-			_, err := x.as(t, id).Exec(t.Context(), "INSERT INTO notes (id) VALUES ("+n+"); INSERT INTO lines VALUES (DEFAULT, "+n+", "+n+");"+
-				"INSERT INTO a (id) VALUES ("+n+"); INSERT INTO b (id, a) VALUES ("+n+", "+n+"); UPDATE a SET b = "+n)
-			require.NoError(t, err)
-		}
-		fill("globex", "1")
-		tenanttest.CrashEverywhere(t, func(t *testing.T, round int) (func(context.Context) error, func(*testing.T)) {
-			spec := x.spec(t, tenant.ID("t"+strconv.Itoa(round)))
-			journal := &tenanttest.Journal{}
-			ended := false
-			return func(ctx context.Context) error {
-					if !ended {
-						if _, err := x.pool.Ensure(ctx, spec, journal); err != nil {
+	everywhere(
+		t,
+		[]tenant.Isolation{tenant.IsolationRow},
+		func(t *testing.T, makeWorld func(*testing.T) *world) {
+			w := makeWorld(t)
+			files := w.product()
+			files["00003_cycle.sql"] = "-- +goose Up\n" + protected(
+				"a",
+				"id INTEGER PRIMARY KEY, b INTEGER",
+			) + "\n" +
+				protected(
+					"b",
+					"id INTEGER PRIMARY KEY, a INTEGER REFERENCES a (id)",
+				) + "\n" +
+				"ALTER TABLE a ADD FOREIGN KEY (b) REFERENCES b (id);\n"
+			x := newTenants(t, w, files)
+			fill := func(id tenant.ID, n string) {
+				x.ensure(t, x.spec(t, id))
+				_, err := x.as(t, id).
+					Exec(t.Context(), "INSERT INTO notes (id) VALUES ("+n+"); INSERT INTO lines VALUES (DEFAULT, "+n+", "+n+");"+
+						"INSERT INTO a (id) VALUES ("+n+"); INSERT INTO b (id, a) VALUES ("+n+", "+n+"); UPDATE a SET b = "+n)
+				require.NoError(t, err)
+			}
+			fill("globex", "1")
+			tenanttest.CrashEverywhere(
+				t,
+				func(t *testing.T, round int) (func(context.Context) error, func(*testing.T)) {
+					spec := x.spec(t, tenant.ID("t"+strconv.Itoa(round)))
+					journal := &tenanttest.Journal{}
+					ended := false
+					return func(ctx context.Context) error {
+							if !ended {
+								if _, err := x.pool.Ensure(ctx, spec, journal); err != nil {
+									return err
+								}
+								conn, err := x.application(t, spec.Tenant, spec.Place)
+								require.NoError(t, err)
+								_, err = conn.Exec(
+									t.Context(),
+									"INSERT INTO notes (body) VALUES ('x') ON CONFLICT DO NOTHING",
+								)
+								hangUp(t, conn)
+								if err != nil {
+									return err
+								}
+							}
+							err := x.pool.Delete(
+								ctx,
+								spec.Tenant,
+								spec.Place,
+								tenant.Disposal{How: tenant.Drop},
+								journal,
+							)
+							ended = err == nil
 							return err
+						}, func(t *testing.T) {
+							t.Helper()
+							require.Equal(t, []string{w.shared[w.ours] + "/globex"}, x.pick(t, false))
+							require.Empty(
+								t,
+								x.named(
+									t,
+									"SELECT rolname FROM pg_roles WHERE starts_with(rolname, '"+w.ours+"_t') AND",
+									"rolname",
+								),
+							)
+							require.Equal(
+								t,
+								[]string{"1|1|1|1"},
+								x.texts(
+									t,
+									w.shared[w.ours],
+									`SELECT (SELECT count(*) FROM notes), (SELECT count(*)
+						FROM lines), (SELECT count(*) FROM a), (SELECT count(*) FROM b)`,
+								),
+							)
 						}
-						conn, err := x.application(t, spec.Tenant, spec.Place)
-						require.NoError(t, err)
-						_, err = conn.Exec(t.Context(), "INSERT INTO notes (body) VALUES ('x') ON CONFLICT DO NOTHING")
-						hangUp(t, conn)
-						if err != nil {
-							return err
-						}
-					}
-					err := x.pool.Delete(ctx, spec.Tenant, spec.Place, tenant.Disposal{How: tenant.Drop}, journal)
-					ended = err == nil
-					return err
-				}, func(t *testing.T) {
-					t.Helper()
-					require.Equal(t, []string{w.shared[w.ours] + "/globex"}, x.pick(t, false))
-					require.Empty(t, x.named(t, "SELECT rolname FROM pg_roles WHERE starts_with(rolname, '"+w.ours+"_t') AND", "rolname"))
-					require.Equal(t, []string{"1|1|1|1"}, x.texts(t, w.shared[w.ours], `SELECT (SELECT count(*) FROM notes), (SELECT count(*)
-						FROM lines), (SELECT count(*) FROM a), (SELECT count(*) FROM b)`))
-				}
-		})
-	})
+				},
+			)
+		},
+	)
 }
 
 // TestMigrationsTakeLong: a statement beyond statement_timeout is the file's fault, a lock beyond lock_timeout is not.
@@ -229,7 +282,11 @@ func TestExtensions(t *testing.T) {
 			for _, spec := range []*tenant.DatabaseSpec{&first, &second} {
 				spec.Extensions = []string{"citext"}
 				x.ensure(t, *spec)
-				require.Equal(t, []string{"citext"}, x.texts(t, spec.Place.Name, "SELECT extname FROM pg_extension WHERE extname = 'citext'"))
+				require.Equal(
+					t,
+					[]string{"citext"},
+					x.texts(t, spec.Place.Name, "SELECT extname FROM pg_extension WHERE extname = 'citext'"),
+				)
 			}
 			for _, name := range []string{"pageinspect", "nowhere"} {
 				second.Extensions = []string{name}

@@ -42,7 +42,11 @@ func (s *session) newOwner(at location, want record) ([]string, error) {
 }
 
 func (s *session) commentRole(at location, want record) string {
-	return "COMMENT ON ROLE " + ident(at.owner) + " IS " + literal(comment(s.config.Keyring.Mark(at.marked()), want))
+	return "COMMENT ON ROLE " + ident(
+		at.owner,
+	) + " IS " + literal(
+		comment(s.config.Keyring.Mark(at.marked()), want),
+	)
 }
 
 func newApp(at location) []string {
@@ -140,11 +144,20 @@ func missing(role string) string { return "role " + role + " is missing" }
 func attributeRepairs(f *found, name string, role roleState) []repair {
 	var out []repair
 	alter := func(what, change string) {
-		out = append(out, repair{what: "role " + name + " " + what, statements: []string{"ALTER ROLE " + ident(name) + " " + change}})
+		out = append(
+			out,
+			repair{
+				what:       "role " + name + " " + what,
+				statements: []string{"ALTER ROLE " + ident(name) + " " + change},
+			},
+		)
 	}
 	isLogin, at := name != f.at.app, f.at
 	if role.Login != isLogin {
-		alter(map[bool]string{true: "can't log in", false: "can log in"}[isLogin], map[bool]string{true: "LOGIN", false: "NOLOGIN"}[isLogin])
+		alter(
+			map[bool]string{true: "can't log in", false: "can log in"}[isLogin],
+			map[bool]string{true: "LOGIN", false: "NOLOGIN"}[isLogin],
+		)
 	}
 	if role.Limit != -1 {
 		alter(fmt.Sprintf("has a connection limit of %d", role.Limit), "CONNECTION LIMIT -1")
@@ -159,12 +172,16 @@ func attributeRepairs(f *found, name string, role roleState) []repair {
 		alter("does not inherit", "INHERIT")
 	}
 	if role.Special {
-		out = append(out, repair{what: "role " + name + " is a superuser, replicates or bypasses row security",
-			loss: "only a superuser can take that away"})
+		out = append(out, repair{
+			what: "role " + name + " is a superuser, replicates or bypasses row security",
+			loss: "only a superuser can take that away",
+		})
 	}
 	if !role.Ours {
-		out = append(out, repair{what: "the administrator is no member of role " + name,
-			statements: []string{"GRANT " + ident(name) + " TO CURRENT_USER"}})
+		out = append(out, repair{
+			what:       "the administrator is no member of role " + name,
+			statements: []string{"GRANT " + ident(name) + " TO CURRENT_USER"},
+		})
 	}
 	if isLogin && name != at.owner {
 		out = append(out, loginRepairs(f, name, role)...)
@@ -186,19 +203,27 @@ func revoke(name string, role roleState, group string) repair {
 func loginRepairs(f *found, name string, role roleState) []repair {
 	var out []repair
 	if !f.memberOf(name, f.at.app) {
-		out = append(out, repair{what: "role " + name + " is no member of " + f.at.app,
-			statements: []string{"GRANT " + ident(f.at.app) + " TO " + ident(name)}})
+		out = append(out, repair{
+			what:       "role " + name + " is no member of " + f.at.app,
+			statements: []string{"GRANT " + ident(f.at.app) + " TO " + ident(name)},
+		})
 	}
 	for _, group := range role.Of {
 		if group != f.at.app {
 			out = append(out, revoke(name, role, group))
 		}
 	}
-	if want := searchPath(f.at); want != "" && (len(role.Settings) != 1 || strings.ReplaceAll(role.Settings[0], `"`, "") != want) {
-		out = append(out, repair{what: "role " + name + " has other settings than its search_path", statements: []string{
-			"ALTER ROLE " + ident(name) + " RESET ALL",
-			"ALTER ROLE " + ident(name) + " SET search_path = " + ident(f.at.schema),
-		}})
+	if want := searchPath(
+		f.at,
+	); want != "" &&
+		(len(role.Settings) != 1 || strings.ReplaceAll(role.Settings[0], `"`, "") != want) {
+		out = append(
+			out,
+			repair{what: "role " + name + " has other settings than its search_path", statements: []string{
+				"ALTER ROLE " + ident(name) + " RESET ALL",
+				"ALTER ROLE " + ident(name) + " SET search_path = " + ident(f.at.schema),
+			}},
+		)
 	}
 	return out
 }
@@ -213,12 +238,18 @@ func (s *session) objectRepairs(f *found) []repair {
 	kind := string(f.at.place.Isolation) + " " + f.at.place.Name
 	sql := strings.ToUpper(string(f.at.place.Isolation)) + " " + ident(f.at.place.Name)
 	if owner != f.at.owner {
-		out = append(out, repair{what: "owner of " + kind + " is " + owner,
-			statements: []string{"ALTER " + sql + " OWNER TO " + ident(f.at.owner)}})
+		out = append(out, repair{
+			what:       "owner of " + kind + " is " + owner,
+			statements: []string{"ALTER " + sql + " OWNER TO " + ident(f.at.owner)},
+		})
 	}
 	if s.config.Keyring.Owns(f.at.marked(), parseComment(own, &struct{}{})) != nil {
-		out = append(out, repair{what: "comment of " + kind + " is not our mark",
-			statements: []string{"COMMENT ON " + sql + " IS " + literal(s.config.Keyring.Mark(f.at.marked()))}})
+		out = append(out, repair{
+			what: "comment of " + kind + " is not our mark",
+			statements: []string{
+				"COMMENT ON " + sql + " IS " + literal(s.config.Keyring.Mark(f.at.marked())),
+			},
+		})
 	}
 	if f.at.place.Isolation == tenant.IsolationDatabase {
 		out = append(out, databaseRepairs(f)...)
@@ -236,23 +267,36 @@ func databaseRepairs(f *found) []repair {
 	var out []repair
 	d, name := f.Database, ident(f.at.database)
 	if len(d.Public) > 0 {
-		out = append(out, repair{what: fmt.Sprintf("everybody has %v on database %s", d.Public, f.at.database),
-			statements: []string{"REVOKE ALL ON DATABASE " + name + " FROM PUBLIC"}})
+		out = append(out, repair{
+			what:       fmt.Sprintf("everybody has %v on database %s", d.Public, f.at.database),
+			statements: []string{"REVOKE ALL ON DATABASE " + name + " FROM PUBLIC"},
+		})
 	}
 	if fmt.Sprint(d.App) != "[CONNECT]" {
-		out = append(out, repair{what: fmt.Sprintf("role %s has %v on database %s, not CONNECT alone", f.at.app, d.App, f.at.database),
+		out = append(out, repair{
+			what: fmt.Sprintf(
+				"role %s has %v on database %s, not CONNECT alone",
+				f.at.app,
+				d.App,
+				f.at.database,
+			),
 			statements: []string{
 				"REVOKE ALL ON DATABASE " + name + " FROM " + ident(f.at.app),
 				"GRANT CONNECT ON DATABASE " + name + " TO " + ident(f.at.app),
-			}})
+			},
+		})
 	}
 	if d.Limit != -1 {
-		out = append(out, repair{what: fmt.Sprintf("database %s has a connection limit of %d", f.at.database, d.Limit),
-			statements: []string{"ALTER DATABASE " + name + " CONNECTION LIMIT -1"}})
+		out = append(out, repair{
+			what:       fmt.Sprintf("database %s has a connection limit of %d", f.at.database, d.Limit),
+			statements: []string{"ALTER DATABASE " + name + " CONNECTION LIMIT -1"},
+		})
 	}
 	if !d.Open { // last: nobody gets in before the rest is right
-		out = append(out, repair{what: "database " + f.at.database + " allows no connections",
-			statements: []string{"ALTER DATABASE " + name + " ALLOW_CONNECTIONS true"}})
+		out = append(out, repair{
+			what:       "database " + f.at.database + " allows no connections",
+			statements: []string{"ALTER DATABASE " + name + " ALLOW_CONNECTIONS true"},
+		})
 	}
 	return out
 }

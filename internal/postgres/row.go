@@ -21,13 +21,21 @@ func (s *session) lookRow(ctx context.Context, at location) (*rowState, error) {
 	var there, ours bool
 	err := s.conn.QueryRow(ctx, `SELECT count(*) > 0, coalesce(bool_and(c.relkind = 'r' AND NOT c.relrowsecurity
 		AND pg_get_userbyid(c.relowner) = $1), true) FROM pg_class c WHERE c.oid = to_regclass('public.tenantry_tenants')`,
-		s.sharedRole("owner")).Scan(&there, &ours)
+		s.sharedRole("owner")).
+		Scan(&there, &ours)
 	if err != nil || !there {
 		return nil, classify(doing, err)
 	}
 	if !ours {
-		return nil, tenant.Fail(tenant.CodeForeign, doing,
-			fmt.Errorf("%w: the table tenantry_tenants of %s belongs to somebody else", tenant.ErrForeign, at.database))
+		return nil, tenant.Fail(
+			tenant.CodeForeign,
+			doing,
+			fmt.Errorf(
+				"%w: the table tenantry_tenants of %s belongs to somebody else",
+				tenant.ErrForeign,
+				at.database,
+			),
+		)
 	}
 	rows, err := s.conn.Query(ctx, `SELECT t.mark, l.login::text FROM public.tenantry_tenants t
 		LEFT JOIN public.tenantry_logins l USING (tenant_id) WHERE t.tenant_id = $1`, string(at.tenant))
@@ -73,7 +81,12 @@ func (s *session) ensureRow(
 	return s.convergeRow(ctx, f, spec, applied)
 }
 
-func (s *session) createRow(ctx context.Context, f *found, spec tenant.DatabaseSpec, journal tenant.Journal) error {
+func (s *session) createRow(
+	ctx context.Context,
+	f *found,
+	spec tenant.DatabaseSpec,
+	journal tenant.Journal,
+) error {
 	at, want := f.at, s.wanted(f.record, spec)
 	if f.role && f.record.Pool != "" && f.record.Pool != s.config.Pool {
 		return elsewhere(f)
@@ -86,7 +99,11 @@ func (s *session) createRow(ctx context.Context, f *found, spec tenant.DatabaseS
 	_, err = tenant.Make(ctx, journal, at.object(), func(ctx context.Context) (string, error) {
 		mark := s.config.Keyring.Mark(at.marked())
 		more := []string{
-			"INSERT INTO public.tenantry_tenants (tenant_id, mark) VALUES (" + literal(string(at.tenant)) + ", " + literal(mark) + ")",
+			"INSERT INTO public.tenantry_tenants (tenant_id, mark) VALUES (" + literal(
+				string(at.tenant),
+			) + ", " + literal(
+				mark,
+			) + ")",
 			addLogin(at, at.owner),
 			addLogin(at, at.login(want)),
 			"GRANT " + ident(s.sharedRole("seed")) + " TO " + ident(at.owner),
@@ -102,7 +119,11 @@ func (s *session) createRow(ctx context.Context, f *found, spec tenant.DatabaseS
 }
 
 func addLogin(at location, role string) string {
-	return "INSERT INTO public.tenantry_logins (login, tenant_id) VALUES (" + literal(role) + ", " + literal(string(at.tenant)) +
+	return "INSERT INTO public.tenantry_logins (login, tenant_id) VALUES (" + literal(
+		role,
+	) + ", " + literal(
+		string(at.tenant),
+	) +
 		") ON CONFLICT DO NOTHING"
 }
 
@@ -147,7 +168,13 @@ func (s *session) rowRepairs(f *found, want record) []repair {
 	at := f.at
 	for _, login := range []string{at.owner, at.login(want)} {
 		if !slices.Contains(f.Row.Logins, login) {
-			out = append(out, repair{what: "role " + login + " is nobody's in tenantry_logins", statements: []string{addLogin(at, login)}})
+			out = append(
+				out,
+				repair{
+					what:       "role " + login + " is nobody's in tenantry_logins",
+					statements: []string{addLogin(at, login)},
+				},
+			)
 		}
 	}
 	out = append(out, memberRepairs(f, at.app, s.group(want))...)
@@ -157,7 +184,9 @@ func (s *session) rowRepairs(f *found, want record) []repair {
 // memberRepairs make the role a member of the group and of no other.
 func memberRepairs(f *found, role, group string) []repair {
 	if _, there := f.Roles[role]; !there {
-		return []repair{{what: missing(role), statements: []string{"GRANT " + ident(group) + " TO " + ident(role)}}}
+		return []repair{
+			{what: missing(role), statements: []string{"GRANT " + ident(group) + " TO " + ident(role)}},
+		}
 	}
 	var out []repair
 	for _, other := range f.Roles[role].Of {
@@ -166,8 +195,10 @@ func memberRepairs(f *found, role, group string) []repair {
 		}
 	}
 	if !f.memberOf(role, group) {
-		out = append(out, repair{what: "role " + role + " is no member of " + group,
-			statements: []string{"GRANT " + ident(group) + " TO " + ident(role)}})
+		out = append(out, repair{
+			what:       "role " + role + " is no member of " + group,
+			statements: []string{"GRANT " + ident(group) + " TO " + ident(role)},
+		})
 	}
 	return out
 }
@@ -184,7 +215,10 @@ func (s *session) readRow(ctx context.Context, f *found) (tenant.Database, error
 		}
 		open, err := p.unprotected(ctx)
 		for _, one := range open {
-			drift = append(drift, tenant.Drift{What: one, Loss: "the way the table is; a migration of the pool has to mend it"})
+			drift = append(
+				drift,
+				tenant.Drift{What: one, Loss: "the way the table is; a migration of the pool has to mend it"},
+			)
 		}
 		return err
 	})
@@ -219,7 +253,10 @@ func (s *session) dropRow(ctx context.Context, f *found, how tenant.Disposal) er
 	}
 	var statements []string
 	if f.exists {
-		statements = append(statements, "DELETE FROM public.tenantry_tenants WHERE tenant_id = "+literal(string(f.at.tenant)))
+		statements = append(
+			statements,
+			"DELETE FROM public.tenantry_tenants WHERE tenant_id = "+literal(string(f.at.tenant)),
+		)
 	}
 	for _, role := range f.present() {
 		statements = append(statements, "DROP OWNED BY "+ident(role), "DROP ROLE "+ident(role))
@@ -268,33 +305,51 @@ func deleteFrom(tables []string) string {
 // other come together.
 func (in *inside) deletion(ctx context.Context) ([][]string, error) {
 	doing := "reading foreign keys"
-	tables, err := query(ctx, in.db, doing, func(rows *sql.Rows) (name string, err error) { return name, rows.Scan(&name) },
+	tables, err := query(
+		ctx,
+		in.db,
+		doing,
+		func(rows *sql.Rows) (name string, err error) { return name, rows.Scan(&name) },
 		`SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped
 		WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-		AND c.relname NOT IN ('tenantry_tenants', 'tenantry_logins') ORDER BY 1`, in.f.at.schema)
+		AND c.relname NOT IN ('tenantry_tenants', 'tenantry_logins') ORDER BY 1`,
+		in.f.at.schema,
+	)
 	if err != nil {
 		return nil, err
 	}
 	type edge struct{ child, parent string }
-	edges, err := query(ctx, in.db, doing, func(rows *sql.Rows) (e edge, err error) { return e, rows.Scan(&e.child, &e.parent) },
+	edges, err := query(
+		ctx,
+		in.db,
+		doing,
+		func(rows *sql.Rows) (e edge, err error) { return e, rows.Scan(&e.child, &e.parent) },
 		`SELECT format('%I.%I', n.nspname, f.relname), format('%I.%I', m.nspname, t.relname) FROM pg_constraint c
 		JOIN pg_class f ON f.oid = c.conrelid JOIN pg_namespace n ON n.oid = f.relnamespace
 		JOIN pg_class t ON t.oid = c.confrelid JOIN pg_namespace m ON m.oid = t.relnamespace
-		WHERE c.contype = 'f' AND f.oid <> t.oid AND n.nspname = $1`, in.f.at.schema)
+		WHERE c.contype = 'f' AND f.oid <> t.oid AND n.nspname = $1`,
+		in.f.at.schema,
+	)
 	if err != nil {
 		return nil, err
 	}
 	var out [][]string
 	for len(tables) > 0 {
 		free := slices.DeleteFunc(slices.Clone(tables), func(table string) bool {
-			return slices.ContainsFunc(edges, func(e edge) bool { return e.parent == table && slices.Contains(tables, e.child) })
+			return slices.ContainsFunc(
+				edges,
+				func(e edge) bool { return e.parent == table && slices.Contains(tables, e.child) },
+			)
 		})
 		if len(free) == 0 {
 			free = tables
 		}
 		out = append(out, free)
-		tables = slices.DeleteFunc(slices.Clone(tables), func(table string) bool { return slices.Contains(free, table) })
+		tables = slices.DeleteFunc(
+			slices.Clone(tables),
+			func(table string) bool { return slices.Contains(free, table) },
+		)
 	}
 	return out, nil
 }

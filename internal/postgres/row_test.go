@@ -21,7 +21,11 @@ func protected(name, columns string) string {
 // migrated is a pool that a person migrates before each apply.
 type migrated struct{ *postgres.Backend }
 
-func (m migrated) Ensure(ctx context.Context, spec tenant.DatabaseSpec, journal tenant.Journal) (tenant.Database, error) {
+func (m migrated) Ensure(
+	ctx context.Context,
+	spec tenant.DatabaseSpec,
+	journal tenant.Journal,
+) (tenant.Database, error) {
 	if _, err := m.MigratePool(ctx, spec.Migrations); err != nil {
 		return tenant.Database{}, err
 	}
@@ -32,7 +36,12 @@ func (w *world) rowFixture(t *testing.T) tenanttest.SeedFixture {
 	t.Helper()
 	pools := []*postgres.Backend{w.backend(t, w.ours), w.backend(t, w.ours), w.backend(t, w.theirs)}
 	out := tenanttest.SeedFixture{
-		DatabaseFixture: w.fixture(t), Seeds: pools[0].Seeds(), SeedsAgain: pools[1].Seeds(), SeedsNeighbour: pools[2].Seeds(),
+		DatabaseFixture: w.fixture(
+			t,
+		),
+		Seeds:          pools[0].Seeds(),
+		SeedsAgain:     pools[1].Seeds(),
+		SeedsNeighbour: pools[2].Seeds(),
 	}
 	out.Databases, out.Again, out.Neighbour = migrated{pools[0]}, migrated{pools[1]}, migrated{pools[2]}
 	out.Table = protected
@@ -47,7 +56,14 @@ func (w *world) rowFixture(t *testing.T) tenanttest.SeedFixture {
 
 func TestSeedsOfRows(t *testing.T) {
 	t.Parallel()
-	everywhere(t, []tenant.Isolation{tenant.IsolationRow}, func(t *testing.T, makeWorld func(*testing.T) *world) {
-		tenanttest.Seeds(t, func(t *testing.T) tenanttest.SeedFixture { t.Helper(); return makeWorld(t).rowFixture(t) })
-	})
+	everywhere(
+		t,
+		[]tenant.Isolation{tenant.IsolationRow},
+		func(t *testing.T, makeWorld func(*testing.T) *world) {
+			tenanttest.Seeds(
+				t,
+				func(t *testing.T) tenanttest.SeedFixture { t.Helper(); return makeWorld(t).rowFixture(t) },
+			)
+		},
+	)
 }

@@ -33,14 +33,22 @@ func (s *Seeds) Apply(
 		return err
 	})
 	if isAbsent(err) {
-		err = tenant.Fail(tenant.CodeSeedFailed, "seeding "+spec.Place.Name, errors.New("there is no such database"))
+		err = tenant.Fail(
+			tenant.CodeSeedFailed,
+			"seeding "+spec.Place.Name,
+			errors.New("there is no such database"),
+		)
 	}
 	return out, err
 }
 
 // enter runs work in the tenant's database; ErrAbsent if there is none.
 func (s *Seeds) enter(
-	ctx context.Context, id tenant.ID, place tenant.Place, alone bool, work func(context.Context, *inside) error,
+	ctx context.Context,
+	id tenant.ID,
+	place tenant.Place,
+	alone bool,
+	work func(context.Context, *inside) error,
 ) error {
 	at, err := s.backend.locate(id, place)
 	if err != nil {
@@ -68,7 +76,11 @@ func (s *Seeds) enter(
 	})
 }
 
-func (in *inside) seed(ctx context.Context, spec tenant.SeedSpec, journal tenant.Journal) (tenant.Seed, error) {
+func (in *inside) seed(
+	ctx context.Context,
+	spec tenant.SeedSpec,
+	journal tenant.Journal,
+) (tenant.Seed, error) {
 	at := in.f.at
 	object, doing := at.seed(), "seeding "+at.place.Name+" of "+string(at.tenant)
 	mark, err := in.seedMark(ctx)
@@ -105,11 +117,14 @@ func (in *inside) seed(ctx context.Context, spec tenant.SeedSpec, journal tenant
 func (in *inside) seedMark(ctx context.Context) (string, error) {
 	doing := "looking for the seed of " + in.f.at.place.Name
 	var there bool
-	if err := in.db.QueryRowContext(ctx, `SELECT to_regclass('tenantry_seed') IS NOT NULL`).Scan(&there); err != nil || !there {
+	if err := in.db.QueryRowContext(ctx, `SELECT to_regclass('tenantry_seed') IS NOT NULL`).
+		Scan(&there); err != nil ||
+		!there {
 		return "", classify(doing, err)
 	}
 	var mark string
-	err := in.db.QueryRowContext(ctx, `SELECT mark FROM tenantry_seed WHERE tenant_id = $1`, string(in.f.at.tenant)).Scan(&mark)
+	err := in.db.QueryRowContext(ctx, `SELECT mark FROM tenantry_seed WHERE tenant_id = $1`, string(in.f.at.tenant)).
+		Scan(&mark)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}

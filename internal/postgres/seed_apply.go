@@ -82,7 +82,11 @@ func refused(doing string, edits []tenant.RowEdit) error {
 		names = append(names, edit.String())
 	}
 	slices.Sort(names)
-	return tenant.Fail(tenant.CodeSeedEdited, doing, errors.New("edited since they were seeded: "+strings.Join(names, "; ")))
+	return tenant.Fail(
+		tenant.CodeSeedEdited,
+		doing,
+		errors.New("edited since they were seeded: "+strings.Join(names, "; ")),
+	)
 }
 
 // failed classifies what went wrong with the database as a whole or with the rows named by what.
@@ -93,7 +97,11 @@ func (s *seeding) failed(what string, err error) error {
 	classified := classify(s.doing+": "+what, err)
 	for _, ofTheSeed := range []tenant.Code{tenant.CodeConflict, tenant.CodeInternal, tenant.CodeInvalidConfig} {
 		if tenant.HasCode(classified, ofTheSeed) {
-			return &tenant.Failure{Code: tenant.CodeSeedFailed, Doing: s.doing + ": " + what, Err: detailed(err)}
+			return &tenant.Failure{
+				Code:  tenant.CodeSeedFailed,
+				Doing: s.doing + ": " + what,
+				Err:   detailed(err),
+			}
 		}
 	}
 	return classified

@@ -71,7 +71,9 @@ func (s *seeding) delete(ctx context.Context, at keyed, row *remembered) (bool, 
 	gone := true
 	err := s.tentatively(ctx, func() (bool, error) {
 		s.changing = true
-		_, err := s.tx.ExecContext(ctx, "DELETE FROM "+at.table.sql()+" AS t USING "+given(len(at.key))+" WHERE "+at.on(),
+		_, err := s.tx.ExecContext(
+			ctx,
+			"DELETE FROM "+at.table.sql()+" AS t USING "+given(len(at.key))+" WHERE "+at.on(),
 			at.lists([][]string{row.key})...)
 		return true, err
 	})

@@ -38,11 +38,18 @@ func (s *seeding) remember(ctx context.Context, gone []*remembered) error {
 		now := seen[row]
 		switch len(now.rows) {
 		case 0:
-			return fmt.Errorf("%s[%s] is not there after it was written", row.table, showKey(row.keyColumns, row.key))
+			return fmt.Errorf(
+				"%s[%s] is not there after it was written",
+				row.table,
+				showKey(row.keyColumns, row.key),
+			)
 		case 1:
 			row.take(now)
 		default:
-			return invalid(row.table, fmt.Errorf("the key %s is that of %d rows", showKey(row.keyColumns, row.key), len(now.rows)))
+			return invalid(
+				row.table,
+				fmt.Errorf("the key %s is that of %d rows", showKey(row.keyColumns, row.key), len(now.rows)),
+			)
 		}
 	}
 	return s.store(ctx)

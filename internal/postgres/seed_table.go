@@ -56,7 +56,12 @@ func (r rowsOf) describe(ctx context.Context, names []string) (map[string]*table
 	keys := map[string][]string{}
 	for _, one := range found {
 		if out[one.table] == nil {
-			out[one.table] = &table{schema: r.at.schema, name: one.table, columns: map[string]column{}, identity: "t.ctid::text"}
+			out[one.table] = &table{
+				schema:   r.at.schema,
+				name:     one.table,
+				columns:  map[string]column{},
+				identity: "t.ctid::text",
+			}
 		}
 		out[one.table].columns[one.name] = one.column
 		if one.primary {
@@ -91,7 +96,12 @@ type existing struct {
 }
 
 // look returns the rows of those keys, in one query: a list for each key, empty if there is none.
-func (k keyed) look(ctx context.Context, db querier, keys [][]string, columns []string) ([][]existing, error) {
+func (k keyed) look(
+	ctx context.Context,
+	db querier,
+	keys [][]string,
+	columns []string,
+) ([][]existing, error) {
 	out := make([][]existing, len(keys))
 	if len(keys) == 0 {
 		return out, nil
@@ -136,7 +146,13 @@ func given(lists int) string {
 		params = append(params, fmt.Sprintf("$%d::text[]", i+1))
 		names = append(names, fmt.Sprintf("c%d", i+1))
 	}
-	return "unnest(" + strings.Join(params, ", ") + ") WITH ORDINALITY AS k (" + strings.Join(names, ", ") + ", n)"
+	return "unnest(" + strings.Join(
+		params,
+		", ",
+	) + ") WITH ORDINALITY AS k (" + strings.Join(
+		names,
+		", ",
+	) + ", n)"
 }
 
 func (k keyed) on() string {

@@ -110,7 +110,10 @@ func (s *seeding) targets(ctx context.Context, table tenant.SeedTable, columns [
 	for i, row := range table.Rows {
 		to := target{keyed{s.tables[table.Name], table.Key}, row, keyOf(table.Key, row), nil}
 		if len(seen[i]) > 1 {
-			return nil, invalid(table.Name, fmt.Errorf("the key %s is that of %d rows", showKey(table.Key, to.key), len(seen[i])))
+			return nil, invalid(
+				table.Name,
+				fmt.Errorf("the key %s is that of %d rows", showKey(table.Key, to.key), len(seen[i])),
+			)
 		}
 		if len(seen[i]) == 1 {
 			to.now = &seen[i][0]
@@ -134,7 +137,12 @@ func (s *seeding) checkTwice(ctx context.Context, table tenant.SeedTable) error 
 	for i, name := range table.Key {
 		same = append(same, fmt.Sprintf("k.c%d::%s", i+1, k.table.columns[name].typ))
 	}
-	text := "SELECT min(k.n), max(k.n) FROM " + given(len(table.Key)) + " GROUP BY " + strings.Join(same, ", ") + " HAVING count(*) > 1 LIMIT 1"
+	text := "SELECT min(k.n), max(k.n) FROM " + given(
+		len(table.Key),
+	) + " GROUP BY " + strings.Join(
+		same,
+		", ",
+	) + " HAVING count(*) > 1 LIMIT 1"
 	rows, err := s.tx.QueryContext(ctx, text, k.lists(keys)...)
 	if err != nil {
 		return s.failed("comparing table "+table.Name, err)
@@ -275,7 +283,10 @@ func (s *seeding) putSets(ctx context.Context, targets []target) error {
 		}
 		sets[kind] = append(sets[kind], to)
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return strings.Compare(b, a) }) // new rows first: "[true…"
+	slices.SortStableFunc(
+		order,
+		func(a, b string) int { return strings.Compare(b, a) },
+	) // new rows first: "[true…"
 	for _, kind := range order {
 		if err := s.putSet(ctx, sets[kind]); err != nil {
 			return err
@@ -312,8 +323,14 @@ func (s *seeding) insertSet(set []target) (string, []any) {
 		names = append(names, tenantColumn)
 		values = append(values, literal(string(s.at.tenant)))
 	}
-	return "INSERT INTO " + first.table.sql() + " (" + strings.Join(names, ", ") + ") OVERRIDING SYSTEM VALUE SELECT " +
-		strings.Join(values, ", ") + " FROM " + from + " ORDER BY k.n", lists
+	return "INSERT INTO " + first.table.sql() + " (" + strings.Join(
+		names,
+		", ",
+	) + ") OVERRIDING SYSTEM VALUE SELECT " +
+		strings.Join(
+			values,
+			", ",
+		) + " FROM " + from + " ORDER BY k.n", lists
 }
 
 func updateSet(set []target) (string, []any) {
@@ -325,12 +342,20 @@ func updateSet(set []target) (string, []any) {
 			continue
 		}
 		lists = append(lists, cellsOf(set, name))
-		sets = append(sets, fmt.Sprintf("%s = k.c%d::%s", ident(name), len(lists), first.table.columns[name].typ))
+		sets = append(
+			sets,
+			fmt.Sprintf("%s = k.c%d::%s", ident(name), len(lists), first.table.columns[name].typ),
+		)
 	}
 	if len(sets) == 0 {
 		return "", nil
 	}
-	return "UPDATE " + first.table.sql() + " AS t SET " + strings.Join(sets, ", ") + " FROM " + given(len(lists)) +
+	return "UPDATE " + first.table.sql() + " AS t SET " + strings.Join(
+		sets,
+		", ",
+	) + " FROM " + given(
+		len(lists),
+	) +
 		" WHERE " + first.on(), lists
 }
 

@@ -39,7 +39,9 @@ func (b *Backend) templateKeeper() string { return b.installationName("template"
 func templateObject(name string) tenant.Object { return tenant.Object{Kind: kindTemplate, Name: name} }
 
 func (b *Backend) templateName(files tenant.Migrations, extensions []string) string {
-	encoded, err := json.Marshal([]any{bookkeeping, listing, files.Files, slices.Sorted(slices.Values(extensions))})
+	encoded, err := json.Marshal(
+		[]any{bookkeeping, listing, files.Files, slices.Sorted(slices.Values(extensions))},
+	)
 	if err != nil {
 		encoded = nil // texts and numbers always have an encoding
 	}
@@ -60,7 +62,8 @@ func (s *session) template(ctx context.Context, spec tenant.DatabaseSpec) (*temp
 		if err == nil {
 			return &template{built, true}, nil
 		}
-		if !tenant.HasCode(err, tenant.CodeMigrationFailed) && !tenant.HasCode(err, tenant.CodeInvalidConfig) {
+		if !tenant.HasCode(err, tenant.CodeMigrationFailed) &&
+			!tenant.HasCode(err, tenant.CodeInvalidConfig) {
 			return nil, err
 		}
 		// The tenant's own database takes the migrations as far as they go, and fails with the name of the one at fault.
@@ -97,7 +100,11 @@ const templateQuery = `SELECT coalesce(shobj_description(oid, 'pg_database'), ''
 	FROM pg_database WHERE datname = $1 AND datistemplate`
 
 // templateOf returns the name of a finished template.
-func (s *session) templateOf(ctx context.Context, files tenant.Migrations, extensions []string) (string, error) {
+func (s *session) templateOf(
+	ctx context.Context,
+	files tenant.Migrations,
+	extensions []string,
+) (string, error) {
 	name := s.templateName(files, extensions)
 	if there, err := s.finished(ctx, name); err != nil || there {
 		return name, err
@@ -142,7 +149,12 @@ func (s *session) finished(ctx context.Context, name string) (bool, error) {
 }
 
 // build makes a template, under the lock of the installation's templates. A half-built one is begun again.
-func (s *session) build(ctx context.Context, name string, files tenant.Migrations, extensions []string) error {
+func (s *session) build(
+	ctx context.Context,
+	name string,
+	files tenant.Migrations,
+	extensions []string,
+) error {
 	doing := "building the template " + name
 	if err := s.templateRoles(ctx); err != nil {
 		return err
@@ -151,7 +163,11 @@ func (s *session) build(ctx context.Context, name string, files tenant.Migration
 		return err
 	}
 	tenant.Failpoint(ctx, "template.begun")
-	if err := s.exec(ctx, doing, "CREATE DATABASE "+ident(name)+" OWNER "+ident(s.templateKeeper())); err != nil {
+	if err := s.exec(
+		ctx,
+		doing,
+		"CREATE DATABASE "+ident(name)+" OWNER "+ident(s.templateKeeper()),
+	); err != nil {
 		return err
 	}
 	tenant.Failpoint(ctx, "template.created")
@@ -183,7 +199,10 @@ func (s *session) templateRoles(ctx context.Context) error {
 			return err
 		}
 		if there {
-			if err := s.config.Keyring.Owns(templateObject(role), parseComment(mark, &struct{}{})); err != nil {
+			if err := s.config.Keyring.Owns(
+				templateObject(role),
+				parseComment(mark, &struct{}{}),
+			); err != nil {
 				return err
 			}
 			continue
@@ -211,12 +230,17 @@ func (s *session) dropTemplate(ctx context.Context, name string) error {
 	var owner string
 	doing := "removing the template " + name
 	err := s.conn.QueryRow(ctx, `SELECT coalesce(max(pg_get_userbyid(datdba)), '') FROM pg_database WHERE datname = $1`,
-		name).Scan(&owner)
+		name).
+		Scan(&owner)
 	if err != nil || owner == "" {
 		return classify(doing, err)
 	}
 	if owner != s.templateKeeper() {
-		return tenant.Fail(tenant.CodeForeign, doing, fmt.Errorf("%w: it belongs to %s", tenant.ErrForeign, owner))
+		return tenant.Fail(
+			tenant.CodeForeign,
+			doing,
+			fmt.Errorf("%w: it belongs to %s", tenant.ErrForeign, owner),
+		)
 	}
 	if err := s.exec(ctx, doing, "COMMENT ON DATABASE "+ident(name)+" IS NULL",
 		"ALTER DATABASE "+ident(name)+" WITH IS_TEMPLATE false"); err != nil {

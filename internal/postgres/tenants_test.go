@@ -21,7 +21,10 @@ func (w *world) product() map[string]string {
 	}
 	return map[string]string{
 		"00001_notes.sql": "-- +goose Up\n" + table("notes", "id SERIAL PRIMARY KEY, body TEXT") + "\n",
-		"00002_lines.sql": "-- +goose Up\n" + table("lines", "id INTEGER PRIMARY KEY, note INTEGER REFERENCES notes (id)") + "\n",
+		"00002_lines.sql": "-- +goose Up\n" + table(
+			"lines",
+			"id INTEGER PRIMARY KEY, note INTEGER REFERENCES notes (id)",
+		) + "\n",
 	}
 }
 
@@ -53,7 +56,9 @@ func (x *tenants) spec(tb testing.TB, id tenant.ID) tenant.DatabaseSpec {
 	name, err := x.pool.DatabaseName(id, x.isolation)
 	require.NoError(tb, err)
 	return tenant.DatabaseSpec{
-		Tenant: id, Place: tenant.Place{Pool: "the-pool", Isolation: x.isolation, Name: name}, Migrations: x.files,
+		Tenant:     id,
+		Place:      tenant.Place{Pool: "the-pool", Isolation: x.isolation, Name: name},
+		Migrations: x.files,
 	}
 }
 

@@ -185,7 +185,12 @@ func (w *world) named(tb testing.TB, query, column string) []string {
 func (w *world) remove(tb testing.TB) {
 	tb.Helper()
 	for _, name := range w.named(tb, "SELECT datname FROM pg_database WHERE", "datname") {
-		w.rootExec(tb, "postgres", "ALTER DATABASE "+quoted(name)+" IS_TEMPLATE false", "DROP DATABASE "+quoted(name)+" WITH (FORCE)")
+		w.rootExec(
+			tb,
+			"postgres",
+			"ALTER DATABASE "+quoted(name)+" IS_TEMPLATE false",
+			"DROP DATABASE "+quoted(name)+" WITH (FORCE)",
+		)
 	}
 	for _, name := range w.named(tb, "SELECT rolname FROM pg_roles WHERE", "rolname") {
 		w.rootExec(tb, "postgres", "DROP ROLE "+quoted(name))
@@ -215,12 +220,25 @@ func (w *world) containers(tb testing.TB) map[string]string {
 		return out
 	}
 	if w.isolation == tenant.IsolationDatabase {
-		add(w.named(tb, "SELECT datname, coalesce(shobj_description(oid, 'pg_database'), '') FROM pg_database WHERE", "datname"))
+		add(
+			w.named(
+				tb,
+				"SELECT datname, coalesce(shobj_description(oid, 'pg_database'), '') FROM pg_database WHERE",
+				"datname",
+			),
+		)
 		return out
 	}
 	for _, database := range slices.Compact([]string{w.shared[w.ours], w.shared[w.theirs]}) {
-		add(w.texts(tb, database, `SELECT nspname, coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace
-			WHERE`+fmt.Sprintf(named, "nspname"), w.prefixes()))
+		add(
+			w.texts(
+				tb,
+				database,
+				`SELECT nspname, coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace
+			WHERE`+fmt.Sprintf(named, "nspname"),
+				w.prefixes(),
+			),
+		)
 	}
 	return out
 }
@@ -292,7 +310,8 @@ func (w *world) applicationOf(
 	tb testing.TB, installation string, id tenant.ID, database tenant.Database,
 ) (*pgx.Conn, error) {
 	tb.Helper()
-	secret, err := tenanttest.KeyringOf(tb, installation).Derive(database.Password.Ref(id, tenant.DatabasePassword))
+	secret, err := tenanttest.KeyringOf(tb, installation).
+		Derive(database.Password.Ref(id, tenant.DatabasePassword))
 	require.NoError(tb, err)
 	return pgx.Connect(context.Background(), at(tb, w.url, w.databaseOf(database.Place),
 		url.UserPassword(database.User, secret.Reveal())))
@@ -304,10 +323,18 @@ func (w *world) print(tb testing.TB, place tenant.Place) string {
 	out := w.texts(tb, "postgres", `SELECT oid, datname, datdba, datacl::text, datallowconn, datconnlimit,
 		shobj_description(oid, 'pg_database'), (SELECT array_agg(setconfig::text) FROM pg_db_role_setting WHERE setdatabase = oid)
 		FROM pg_database WHERE datname = $1`, w.databaseOf(place))
-	out = append(out, w.texts(tb, "postgres", `SELECT oid, rolname, rolpassword, rolcanlogin, rolconnlimit, rolvaliduntil,
+	out = append(
+		out,
+		w.texts(tb, "postgres", `SELECT oid, rolname, rolpassword, rolcanlogin, rolconnlimit, rolvaliduntil,
 		shobj_description(oid, 'pg_authid'), (SELECT array_agg(roleid ORDER BY roleid) FROM pg_auth_members WHERE member = a.oid)
 		FROM pg_authid a WHERE starts_with(rolname, $1) ORDER BY 1`, w.rolePrefix(place))...)
-	if open := w.texts(tb, "postgres", "SELECT datallowconn FROM pg_database WHERE datname = $1", w.databaseOf(place)); len(open) == 0 || open[0] == "false" {
+	if open := w.texts(
+		tb,
+		"postgres",
+		"SELECT datallowconn FROM pg_database WHERE datname = $1",
+		w.databaseOf(place),
+	); len(open) == 0 ||
+		open[0] == "false" {
 		return strings.Join(out, "\n")
 	}
 	schemas := []string{"public"}
@@ -315,11 +342,20 @@ func (w *world) print(tb testing.TB, place tenant.Place) string {
 		schemas = []string{place.Name}
 	}
 	database := w.databaseOf(place)
-	out = append(out, w.texts(tb, database, `SELECT oid, nspname, nspowner, nspacl::text, obj_description(oid, 'pg_namespace')
-		FROM pg_namespace WHERE nspname = ANY ($1)`, schemas)...)
+	out = append(
+		out,
+		w.texts(
+			tb,
+			database,
+			`SELECT oid, nspname, nspowner, nspacl::text, obj_description(oid, 'pg_namespace')
+		FROM pg_namespace WHERE nspname = ANY ($1)`,
+			schemas,
+		)...)
 	out = append(out, w.texts(tb, database, `SELECT relname, relfilenode, relowner, relacl::text FROM pg_class
 		WHERE relnamespace = ANY ($1::text[]::regnamespace[]) ORDER BY 1`, quotedAll(schemas))...)
-	out = append(out, w.texts(tb, database, `SELECT c.relname, query_to_xml(format('SELECT t.xmin, t.ctid, t FROM %I.%I t
+	out = append(
+		out,
+		w.texts(tb, database, `SELECT c.relname, query_to_xml(format('SELECT t.xmin, t.ctid, t FROM %I.%I t
 		ORDER BY t.ctid', n.nspname, c.relname), true, false, '')::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p') ORDER BY 1`, schemas)...)
 	return strings.Join(out, "\n")
