@@ -27,13 +27,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	//nolint:contextcheck // cobra hands each verb its context
 	root := newRoot(&options{out: printed, err: stderr})
 	started := false
-	for _, verb := range root.Commands() {
+	each(root, func(verb *cobra.Command) {
 		work := verb.RunE
+		if work == nil {
+			return
+		}
 		verb.RunE = func(cmd *cobra.Command, args []string) error {
 			started = true
 			return work(cmd, args)
 		}
-	}
+	})
 	root.SetArgs(args)
 	root.SetOut(printed)
 	root.SetErr(stderr)
@@ -48,6 +51,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		explain(stderr, err)
 	}
 	return exitCode(err)
+}
+
+// each calls do for every command below root.
+func each(root *cobra.Command, do func(*cobra.Command)) {
+	for _, verb := range root.Commands() {
+		do(verb)
+		each(verb, do)
+	}
 }
 
 // watchedWriter remembers that something was not printed: whoever reads the output then misses it.
@@ -103,7 +114,7 @@ func newRoot(o *options) *cobra.Command {
 	flags.BoolVar(&o.json, "json", false, "write JSON for programs: one event a line, or one document")
 	flags.IntVar(&o.parallel, "parallel", defaultParallel(), "how many tenants to work on at once")
 	root.AddCommand(
-		newInit(o), newPlan(o), newApply(o), newStatus(o), newHistory(o), newMail(o),
+		newInit(o), newPlan(o), newApply(o), newStatus(o), newHistory(o), newMail(o), newPool(o),
 	)
 	root.AddCommand(manPages()...)
 	return root

@@ -9,10 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/tenantry/terraform-provider-tenant/internal/postgres"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
@@ -41,7 +44,8 @@ type settings struct {
 type poolSettings struct {
 	tenant.Pool
 
-	folder string // of the SQLite files, resolved
+	folder   string           // of the SQLite files, resolved; "" for PostgreSQL
+	postgres *postgres.Config // nil for SQLite
 }
 
 // settings checks everything that can be checked without asking anybody, and says all that is wrong at once.
@@ -74,7 +78,8 @@ func (p *tenantProvider) checkPools(model configModel, out *settings) diag.Diagn
 	owner := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(model.Pools)) {
 		pool := p.pool(name, model.Pools[name])
-		if other, taken := owner[pool.folder]; taken {
+		diags.Append(pool.check(name)...)
+		if other, taken := owner[pool.folder]; taken && pool.folder != "" {
 			diags.Append(invalid(path.Root("pools").AtMapKey(name).AtName("sqlite").AtName("path"),
 				"Two pools share one folder", doingConfigure,
 				fmt.Errorf("the pools %q and %q both lie in %s", other, name, pool.folder)))
@@ -90,12 +95,42 @@ func (p *tenantProvider) pool(name string, model poolModel) poolSettings {
 	if chosen := model.Isolation.ValueString(); chosen != "" {
 		isolation = tenant.Isolation(chosen)
 	}
-	return poolSettings{
-		Pool: tenant.Pool{
-			Name: name, Isolation: isolation, Plans: model.Plans, MaxTenants: model.MaxTenants.ValueInt64(),
-		},
-		folder: p.resolve(model.SQLite.Path.ValueString()),
+	out := poolSettings{Pool: tenant.Pool{
+		Name: name, Isolation: isolation, Plans: model.Plans, MaxTenants: model.MaxTenants.ValueInt64(),
+	}}
+	if model.SQLite != nil {
+		out.folder = p.resolve(model.SQLite.Path.ValueString())
 	}
+	if server := model.Postgres; server != nil {
+		out.postgres = &postgres.Config{
+			URL:              tenant.NewSecret(server.URL.ValueString()),
+			Extensions:       server.Extensions,
+			LockTimeout:      lengthOf(server.LockTimeout),
+			StatementTimeout: lengthOf(server.StatementTimeout),
+			MaxConnections:   int(server.MaxConnections.ValueInt64()),
+		}
+	}
+	return out
+}
+
+// lengthOf reads a duration that the schema has checked; 0 if there is none.
+func lengthOf(text types.String) time.Duration {
+	length, err := time.ParseDuration(text.ValueString())
+	if err != nil {
+		return 0
+	}
+	return length
+}
+
+// check returns what can't be put together.
+func (p poolSettings) check(name string) diag.Diagnostics {
+	if p.postgres != nil || p.Isolation == tenant.IsolationDatabase {
+		return nil
+	}
+	return diag.Diagnostics{invalid(path.Root("pools").AtMapKey(name).AtName("isolation"),
+		"SQLite does not keep tenants apart so", doingConfigure,
+		fmt.Errorf("the pool %q wants isolation %q; a SQLite file holds one tenant: only %q is offered",
+			name, p.Isolation, tenant.IsolationDatabase))}
 }
 
 func checkUpstreams(model configModel, out *settings) diag.Diagnostics {

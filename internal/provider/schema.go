@@ -2,11 +2,15 @@ package provider
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/objectvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -29,10 +33,19 @@ type keyModel struct {
 }
 
 type poolModel struct {
-	SQLite     *sqliteModel `tfsdk:"sqlite"`
-	Isolation  types.String `tfsdk:"isolation"`
-	Plans      []string     `tfsdk:"plans"`
-	MaxTenants types.Int64  `tfsdk:"max_tenants"`
+	SQLite     *sqliteModel   `tfsdk:"sqlite"`
+	Postgres   *postgresModel `tfsdk:"postgres"`
+	Isolation  types.String   `tfsdk:"isolation"`
+	Plans      []string       `tfsdk:"plans"`
+	MaxTenants types.Int64    `tfsdk:"max_tenants"`
+}
+
+type postgresModel struct {
+	URL              types.String `tfsdk:"url"`
+	Extensions       []string     `tfsdk:"extensions"`
+	LockTimeout      types.String `tfsdk:"lock_timeout"`
+	StatementTimeout types.String `tfsdk:"statement_timeout"`
+	MaxConnections   types.Int64  `tfsdk:"max_connections"`
 }
 
 type sqliteModel struct {
@@ -126,8 +139,15 @@ func keysAttribute(notEmpty validator.String) schema.Attribute {
 
 func poolAttributes(notEmpty validator.String) map[string]schema.Attribute {
 	return map[string]schema.Attribute{
+		"postgres": postgresAttribute(notEmpty),
 		"sqlite": schema.SingleNestedAttribute{
-			Required:            true,
+			Optional: true,
+			Validators: []validator.Object{
+				objectvalidator.ExactlyOneOf(
+					path.MatchRelative(),
+					path.MatchRelative().AtParent().AtName("postgres"),
+				),
+			},
 			MarkdownDescription: "A folder with one SQLite file for each tenant.",
 			Attributes: map[string]schema.Attribute{
 				"path": schema.StringAttribute{
@@ -137,9 +157,18 @@ func poolAttributes(notEmpty validator.String) map[string]schema.Attribute {
 			},
 		},
 		"isolation": schema.StringAttribute{
-			Optional:            true,
-			Validators:          []validator.String{stringvalidator.OneOf(string(tenant.IsolationDatabase))},
-			MarkdownDescription: "How tenants are kept apart. SQLite offers `database` only, which is the default: a database each.",
+			Optional: true,
+			Validators: []validator.String{
+				stringvalidator.OneOf(
+					string(
+						tenant.IsolationDatabase,
+					),
+					string(tenant.IsolationSchema),
+					string(tenant.IsolationRow),
+				),
+			},
+			MarkdownDescription: "How tenants are kept apart: `database` (the default), a database each; `schema`, a schema each in " +
+				"the database of the URL; `row`, rows in its shared tables, behind row-level security. SQLite offers `database` only.",
 		},
 		"plans": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType,
@@ -157,5 +186,72 @@ func poolAttributes(notEmpty validator.String) map[string]schema.Attribute {
 			Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
 			MarkdownDescription: "How many tenants may live here; left out, any number.",
 		},
+	}
+}
+
+func postgresAttribute(notEmpty validator.String) schema.Attribute {
+	return schema.SingleNestedAttribute{
+		Optional:            true,
+		MarkdownDescription: "A PostgreSQL server, 15 or newer, and an administrator on it.",
+		Attributes: map[string]schema.Attribute{
+			"url": schema.StringAttribute{
+				Required:   true,
+				Sensitive:  true,
+				Validators: []validator.String{notEmpty},
+				MarkdownDescription: "The URL of an administrator with CREATEROLE and CREATEDB, no superuser; its database is the " +
+					"shared one under `schema` and `row`. Use an ephemeral variable: nothing of it is stored.",
+			},
+			"extensions": schema.ListAttribute{
+				Optional:    true,
+				ElementType: types.StringType,
+				Validators: []validator.List{
+					listvalidator.ValueStringsAre(notEmpty),
+					listvalidator.NoNullValues(),
+				},
+				MarkdownDescription: "The extensions that a tenant's `extensions` may ask for.",
+			},
+			"lock_timeout": schema.StringAttribute{
+				Optional:   true,
+				Validators: []validator.String{duration{}},
+				MarkdownDescription: "How long a statement of a migration waits for a lock, like `10s` (the default): longer, and " +
+					"everybody who comes after it waits, too.",
+			},
+			"statement_timeout": schema.StringAttribute{
+				Optional:            true,
+				Validators:          []validator.String{duration{}},
+				MarkdownDescription: "How long a statement of a migration or seed may run, like `5m`. Left out, there is no limit.",
+			},
+			"max_connections": schema.Int64Attribute{
+				Optional:   true,
+				Validators: []validator.Int64{int64validator.AtLeast(minConnections)},
+				MarkdownDescription: "How many connections are open at once, for all tenants together; work beyond that waits. " +
+					"Defaults to 10.",
+			},
+		},
+	}
+}
+
+// minConnections is one as administrator and one as a tenant's owner.
+const minConnections = 2
+
+// duration is a validator of texts like "90s".
+type duration struct{}
+
+// Description says what is allowed.
+func (duration) Description(context.Context) string { return "a duration above zero, like 90s" }
+
+// MarkdownDescription is Description.
+func (d duration) MarkdownDescription(ctx context.Context) string { return d.Description(ctx) }
+
+// ValidateString checks a known text.
+func (d duration) ValidateString(
+	ctx context.Context, req validator.StringRequest, resp *validator.StringResponse,
+) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if length, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || length <= 0 {
+		resp.Diagnostics.Append(invalid(req.Path, "This is no duration", doingConfigure,
+			fmt.Errorf("%q is not %s", req.ConfigValue.ValueString(), d.Description(ctx))))
 	}
 }

@@ -2,9 +2,12 @@ package provider
 
 import (
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/tenantry/terraform-provider-tenant/internal/edge"
 	"github.com/tenantry/terraform-provider-tenant/internal/localid"
+	"github.com/tenantry/terraform-provider-tenant/internal/postgres"
 	"github.com/tenantry/terraform-provider-tenant/internal/sqlite"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 	"github.com/tenantry/terraform-provider-tenant/internal/zonefile"
@@ -62,6 +65,10 @@ func (p *tenantProvider) wirePools(s settings) tenant.Pools {
 	var pools tenant.Pools
 	for _, configured := range s.pools {
 		pool := configured.Pool
+		if configured.postgres != nil {
+			pools = append(pools, p.wirePostgres(s, configured))
+			continue
+		}
 		files := sharedBackend(p.options.Shared, func() *sqlite.Backend {
 			return sqlite.New(sqlite.Config{Dir: configured.folder, Keyring: s.keyring, Now: p.options.Clock})
 		}, s.keyring.Installation(), s.fingerprint, configured.folder)
@@ -69,4 +76,15 @@ func (p *tenantProvider) wirePools(s settings) tenant.Pools {
 		pools = append(pools, pool)
 	}
 	return pools
+}
+
+func (p *tenantProvider) wirePostgres(s settings, configured poolSettings) tenant.Pool {
+	pool, config := configured.Pool, *configured.postgres
+	config.Pool, config.Isolation, config.Keyring, config.Now = pool.Name, pool.Isolation, s.keyring, p.options.Clock
+	server := sharedBackend(p.options.Shared, func() *postgres.Backend { return postgres.New(config) },
+		s.keyring.Installation(), s.fingerprint, config.URL.Reveal(), pool.Name, string(pool.Isolation),
+		strings.Join(config.Extensions, ","), config.LockTimeout.String(), config.StatementTimeout.String(),
+		strconv.Itoa(config.MaxConnections))
+	pool.Databases, pool.Seeds = server, server.Seeds()
+	return pool
 }

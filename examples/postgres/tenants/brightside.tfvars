@@ -1,0 +1,7 @@
+display_name = "Brightside Landscaping Ltd"
+plan         = "pro"
+
+administrator = {
+  name  = "Priya Raman"
+  email = "priya.raman@brightside.example"
+}
