@@ -149,7 +149,7 @@ func (c *cache) isOf(info fs.FileInfo) bool {
 func (f *masterFile) parse(doing, text string) (*document, error) {
 	doc, err := parse(f.path, f.origin, text)
 	if err == nil && f.whole {
-		err = doc.checkApex(plain(f.origin))
+		err = doc.checkApex(tenant.PlainName(f.origin))
 	}
 	if err != nil {
 		return nil, tenant.Fail(tenant.CodeInvalidConfig, doing, err)

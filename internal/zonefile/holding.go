@@ -37,7 +37,7 @@ func (h holding) is(want tenant.Record) bool {
 // of its key.
 func (z *Zone) look(doc *document, id tenant.ID, name string) (holding, error) {
 	there := holding{own: map[string][]sighting{}, marks: map[string][]sighting{}}
-	for _, owner := range doc.at(ownerName(name, z.config.Zone)) {
+	for _, owner := range doc.at(tenant.OwnerName(name, z.config.Zone)) {
 		recordType, err := z.markedType(owner.rr, id, name)
 		if tenant.HasCode(err, tenant.CodeUnknownKey) {
 			return there, err
@@ -67,7 +67,7 @@ func (z *Zone) markedType(owner rr, id tenant.ID, name string) (string, error) {
 		return "", tenant.ErrForeign
 	}
 	var err error
-	for _, recordType := range recordTypes() {
+	for _, recordType := range tenant.RecordTypes() {
 		object := tenant.Record{Name: name, Type: recordType}.Object(id)
 		if err = z.config.Keyring.Owns(object, owner.value); err == nil {
 			return recordType, nil
@@ -131,11 +131,7 @@ func (z *Zone) put(doc *document, id tenant.ID, want tenant.Record) error {
 		return nil
 	}
 	if len(there.marks[want.Type]) == 0 {
-		owner := tenant.Record{
-			Name: ownerName(want.Name, z.config.Zone), Type: "TXT", TTL: markTTL,
-			Values: []string{z.config.Keyring.Mark(want.Object(id))},
-		}
-		if err := doc.add(lines(owner)); err != nil {
+		if err := doc.add(lines(z.ownerOf(id, want))); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
 // parser turns the text of a master file into a document. It cuts the text into entries itself, because the general
@@ -89,14 +91,14 @@ func parsePlain(line string) (rr, bool) {
 		return rr{}, false
 	}
 	record := rr{name: strings.TrimSuffix(name, "."), ttl: uint32(ttl)}
-	if !isPlainName(record.name) {
+	if !tenant.IsPlainName(record.name) {
 		return rr{}, false
 	}
 	var ok bool
 	switch typeText {
 	case "CNAME":
 		record.rrtype, record.value = dns.TypeCNAME, strings.TrimSuffix(data, ".")
-		ok = strings.HasSuffix(data, ".") && isPlainName(record.value)
+		ok = strings.HasSuffix(data, ".") && tenant.IsPlainName(record.value)
 	case "TXT":
 		record.rrtype = dns.TypeTXT
 		record.value, ok = plainText(data)
@@ -332,16 +334,16 @@ func (p *parser) isEmpty(record dns.RR) bool {
 
 func meaning(record dns.RR) rr {
 	header := record.Header()
-	out := rr{name: plain(header.Name), rrtype: header.Rrtype, ttl: header.Ttl}
+	out := rr{name: tenant.PlainName(header.Name), rrtype: header.Rrtype, ttl: header.Ttl}
 	switch record := record.(type) {
 	case *dns.A:
 		out.value = addressOf(record.A)
 	case *dns.AAAA:
 		out.value = addressOf(record.AAAA)
 	case *dns.CNAME:
-		out.value = plain(record.Target)
+		out.value = tenant.PlainName(record.Target)
 	case *dns.TXT:
-		out.value = textOf(record.Txt)
+		out.value = tenant.JoinCharacterStrings(record.Txt)
 	}
 	return out
 }

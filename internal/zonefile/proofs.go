@@ -40,9 +40,12 @@ func (p *Proofs) Look(ctx context.Context, claim tenant.Claim) (bool, error) {
 	}
 	seen := false
 	err := p.file.view(doing, func(doc *document) error {
-		seen = slices.ContainsFunc(doc.at(challengeLabel+plain(claim.Hostname)), func(s sighting) bool {
-			return s.rr.proves(plain(claim.Target))
-		})
+		seen = slices.ContainsFunc(
+			doc.at(challengeLabel+tenant.PlainName(claim.Hostname)),
+			func(s sighting) bool {
+				return s.rr.proves(tenant.PlainName(claim.Target))
+			},
+		)
 		return nil
 	})
 	return seen, err
@@ -58,7 +61,7 @@ func (r rr) proves(target string) bool {
 			r.value,
 			func(c rune) bool { return strings.ContainsRune(" \t=,;\"'", c) },
 		)
-		return slices.ContainsFunc(words, func(word string) bool { return plain(word) == target })
+		return slices.ContainsFunc(words, func(word string) bool { return tenant.PlainName(word) == target })
 	default:
 		return false
 	}

@@ -37,17 +37,18 @@ type Zone struct {
 }
 
 var (
-	_ tenant.Records      = (*Zone)(nil)
-	_ tenant.RecordLister = (*Zone)(nil)
+	_ tenant.Records       = (*Zone)(nil)
+	_ tenant.RecordClaimer = (*Zone)(nil)
+	_ tenant.RecordLister  = (*Zone)(nil)
 )
 
 // New returns the zone; nothing is opened before the first call.
 func New(config Config) *Zone {
-	config.Zone = plain(config.Zone)
+	config.Zone = tenant.PlainName(config.Zone)
 	if config.Target == "" {
 		config.Target = "edge." + config.Zone
 	}
-	config.Target = plain(config.Target)
+	config.Target = tenant.PlainName(config.Target)
 	if config.Now == nil {
 		config.Now = time.Now
 	}
@@ -66,7 +67,7 @@ func (z *Zone) Zone() string { return z.config.Zone }
 // Ensure makes the record set, or changes it if it is ours: see tenant.Records.
 func (z *Zone) Ensure(ctx context.Context, id tenant.ID, record tenant.Record, journal tenant.Journal) error {
 	doing := z.doing("making", record.Name, record.Type)
-	want, err := z.check(record)
+	want, err := record.Check(z.config.Zone)
 	if err != nil {
 		return tenant.Fail(tenant.CodeInvalidConfig, doing, err)
 	}
@@ -167,7 +168,7 @@ func (z *Zone) ListRecords(ctx context.Context) (map[tenant.ID][]tenant.Record, 
 
 // listName adds what is ours at one name.
 func (z *Zone) listName(doc *document, name string, found map[tenant.ID][]tenant.Record) {
-	owners := doc.at(ownerName(name, z.config.Zone))
+	owners := doc.at(tenant.OwnerName(name, z.config.Zone))
 	var last tenant.ID
 	for _, owner := range slices.SortedFunc(slices.Values(owners), byValue) {
 		id, ours := z.config.Keyring.MarkedTenant(owner.rr.value)
@@ -179,7 +180,7 @@ func (z *Zone) listName(doc *document, name string, found map[tenant.ID][]tenant
 		if err != nil {
 			continue // marked with a key that is not configured: not provably ours
 		}
-		for _, recordType := range recordTypes() {
+		for _, recordType := range tenant.RecordTypes() {
 			if own := there.own[recordType]; len(own) > 0 {
 				found[id] = append(found[id], recordOf(name, recordType, own))
 			}

@@ -45,6 +45,9 @@ func Records(t *testing.T, fresh func(t testing.TB) RecordsWorld) {
 		"two creators":                recordsTwoCreators,
 		"two rivals":                  recordsTwoRivals,
 		"twenty at once":              recordsTwenty,
+		"twenty rivals":               recordsTwentyRivals,
+		"claims of records":           recordsClaims,
+		"claims of what is not ours":  recordsClaimsRefused,
 		"long names":                  recordsLong,
 		"hostile records are refused": recordsHostile,
 		"listing":                     recordsListing,
@@ -370,6 +373,111 @@ func recordsTwenty(t *testing.T, w RecordsWorld) {
 	}
 }
 
+// recordsTwentyRivals: twenty tenants want one name; one gets it, the others are told who has it.
+func recordsTwentyRivals(t *testing.T, w RecordsWorld) {
+	record := w.cname(t, "acme")
+	errs := allAtOnce(20, func(n int) error {
+		id := tenant.ID(fmt.Sprintf("t%d", n))
+		return w.ours(t).Ensure(context.Background(), id, record, tenant.NoJournal{})
+	})
+	winners := []tenant.ID{}
+	for n, err := range errs {
+		if err == nil {
+			winners = append(winners, tenant.ID(fmt.Sprintf("t%d", n)))
+		}
+	}
+	require.Len(t, winners, 1)
+	for _, err := range errs {
+		if err != nil {
+			requireForeign(t, err, record.Name)
+			require.ErrorContains(t, err, fmt.Sprintf("%q", winners[0]), "it doesn't say who has it")
+		}
+	}
+	seen, err := w.ours(t).Read(t.Context(), winners[0], record.Name, "CNAME")
+	require.NoError(t, err)
+	require.Equal(t, record, seen)
+	require.Len(t, w.Lookup(t, "_tenantry."+record.Name, "TXT"), 1)
+}
+
+func (w RecordsWorld) claimer(tb testing.TB, ring *tenant.Keyring) tenant.RecordClaimer {
+	tb.Helper()
+	claimer, ok := w.Open(ring).(tenant.RecordClaimer)
+	require.True(tb, ok, "records can't be claimed")
+	return claimer
+}
+
+// recordsClaims: a record set that was there before is taken over as it is, then changed, then removed.
+func recordsClaims(t *testing.T, w RecordsWorld) {
+	records, record := w.ours(t), w.cname(t, "acme")
+	claimer, object := w.claimer(t, Keyring(t)), record.Object("acme")
+	w.requireSame(t, func() {
+		journal := &Journal{}
+		require.ErrorIs(t, claimer.ClaimRecord(t.Context(), "acme", record, journal), tenant.ErrAbsent)
+		require.Empty(t, journal.Events)
+	})
+	w.Add(t, record.Name, "CNAME", "old.example")
+	journal := &Journal{}
+	require.NoError(t, claimer.ClaimRecord(t.Context(), "acme", record, journal))
+	require.Equal(t, []string{"adopted " + object.String()}, journal.Events)
+	require.Empty(t, journal.Made(), "a compensation must never delete what was claimed")
+	require.Equal(t, []string{"old.example"}, w.Lookup(t, record.Name, "CNAME"))
+	w.requireSame(t, func() {
+		require.NoError(t, claimer.ClaimRecord(t.Context(), "acme", record, &Journal{}))
+	})
+	require.NoError(t, records.Ensure(t.Context(), "acme", record, journal))
+	seen, err := records.Read(t.Context(), "acme", record.Name, "CNAME")
+	require.NoError(t, err)
+	require.Equal(t, record, seen)
+	require.Empty(t, journal.Made())
+	w.requireSame(t, func() {
+		require.NoError(t, claimer.ClaimRecord(t.Context(), "acme", record, &Journal{}))
+	})
+	require.NoError(t, records.Delete(t.Context(), "acme", record.Name, "CNAME", journal))
+	require.Empty(t, w.Lookup(t, record.Name, "CNAME"))
+	require.Empty(t, w.Lookup(t, "_tenantry."+record.Name, "TXT"))
+}
+
+// recordsClaimsRefused: another type, a type beside, somebody's mark, and a wildcard that only looks like the name.
+func recordsClaimsRefused(t *testing.T, w RecordsWorld) {
+	claimer := w.claimer(t, Keyring(t))
+	other, beside, taken, rival := w.cname(
+		t,
+		"other",
+	), w.cname(
+		t,
+		"beside",
+	), w.cname(
+		t,
+		"taken",
+	), w.cname(
+		t,
+		"rival",
+	)
+	beside.Type, beside.Values = "A", []string{"192.0.2.1"}
+	w.Add(t, other.Name, "A", "192.0.2.1")
+	w.Add(t, beside.Name, "A", "192.0.2.1")
+	w.Add(t, beside.Name, "MX", "10 mail.example.")
+	neighbour := w.Open(KeyringOf(t, "test-us"))
+	require.NoError(t, neighbour.Ensure(t.Context(), "taken", taken, tenant.NoJournal{}))
+	require.NoError(t, w.ours(t).Ensure(t.Context(), "somebody", rival, tenant.NoJournal{}))
+	w.Add(t, "*."+w.ours(t).Zone(), "CNAME", "other.example")
+	w.requireSame(t, func() {
+		for id, record := range map[tenant.ID]tenant.Record{
+			"other": other, "beside": beside, "taken": taken, "rival": rival,
+		} {
+			journal := &Journal{}
+			requireForeign(t, claimer.ClaimRecord(t.Context(), id, record, journal), record.Name)
+			require.Empty(t, journal.Events)
+		}
+		absent := w.cname(t, "absent")
+		err := claimer.ClaimRecord(t.Context(), "absent", absent, tenant.NoJournal{})
+		require.ErrorIs(t, err, tenant.ErrAbsent)
+		absent.Type = "MX"
+		err = claimer.ClaimRecord(t.Context(), "absent", absent, tenant.NoJournal{})
+		require.True(t, tenant.HasCode(err, tenant.CodeInvalidConfig), "%v", err)
+	})
+}
+
 // allAtOnce runs work n times at once and returns its errors in order.
 func allAtOnce(n int, work func(n int) error) []error {
 	errs, group := make([]error, n), sync.WaitGroup{}
@@ -532,7 +640,8 @@ func recordsCrash(t *testing.T, fresh func(t testing.TB) RecordsWorld) {
 		record := w.cname(t, "acme")
 		longer := record
 		longer.TTL = time.Hour
-		gone := w.cname(t, "gone")
+		gone, old := w.cname(t, "gone"), w.cname(t, "old")
+		w.Add(t, old.Name, "CNAME", "old.example")
 		work := func(ctx context.Context) error {
 			records := w.ours(t)
 			for _, step := range []func() error{
@@ -540,6 +649,8 @@ func recordsCrash(t *testing.T, fresh func(t testing.TB) RecordsWorld) {
 				func() error { return records.Ensure(ctx, "acme", longer, journal) },
 				func() error { return records.Ensure(ctx, "gone", gone, journal) },
 				func() error { return records.Delete(ctx, "gone", gone.Name, "CNAME", journal) },
+				func() error { return w.claimer(t, Keyring(t)).ClaimRecord(ctx, "old", old, journal) },
+				func() error { return records.Ensure(ctx, "old", old, journal) },
 			} {
 				if err := step(); err != nil {
 					return err
@@ -555,6 +666,7 @@ func recordsCrash(t *testing.T, fresh func(t testing.TB) RecordsWorld) {
 			require.Len(t, w.Lookup(t, "_tenantry."+record.Name, "TXT"), 1)
 			require.Empty(t, w.Lookup(t, gone.Name, "CNAME"))
 			require.Empty(t, w.Lookup(t, "_tenantry."+gone.Name, "TXT"))
+			require.Equal(t, old.Values, w.Lookup(t, old.Name, "CNAME"))
 			journal.RequireSound(t)
 			require.Len(t, journal.Made(), 1)
 			require.Contains(t, journal.Made(), record.Object("acme"))
