@@ -128,6 +128,16 @@ func (s *session) createSchema(
 		"COMMENT ON SCHEMA " + ident(at.schema) + " IS " + literal(s.config.Keyring.Mark(at.marked())),
 		"GRANT USAGE ON SCHEMA " + ident(at.schema) + " TO " + ident(at.app),
 	}
+	// Nothing of the tenant's is in the schema yet, so the administrator may act as the owner.
+	more = append(
+		more,
+		"SET LOCAL ROLE "+ident(at.owner),
+		"SET LOCAL search_path = "+ident(at.schema),
+		bookkeeping,
+		"RESET ROLE",
+		"RESET search_path",
+		grantBlock(at, want.ReadOnly),
+	)
 	if err := s.makeRoles(ctx, f, want, more...); err != nil {
 		return err
 	}

@@ -86,11 +86,13 @@ func (in *inside) applied(ctx context.Context) ([]tenant.Migration, error) {
 
 // converge is what Ensure does as the owner.
 func (in *inside) converge(ctx context.Context, spec tenant.DatabaseSpec) (tenant.Database, error) {
-	if err := in.retake(ctx); err != nil {
-		return tenant.Database{}, err
-	}
-	if err := in.baseline(ctx, spec); err != nil {
-		return tenant.Database{}, err
+	if !in.f.fresh {
+		if err := in.retake(ctx); err != nil {
+			return tenant.Database{}, err
+		}
+		if err := in.baseline(ctx, spec); err != nil {
+			return tenant.Database{}, err
+		}
 	}
 	applied, err := in.applied(ctx)
 	if err != nil {
@@ -121,6 +123,9 @@ func (in *inside) converge(ctx context.Context, spec tenant.DatabaseSpec) (tenan
 	}
 	if err != nil {
 		return tenant.Database{}, err
+	}
+	if in.f.fresh { // nobody has had the time to change anything
+		return in.database(in.f, applied, nil), nil
 	}
 	drift, err := in.drift(ctx, drifted)
 	return in.database(in.f, applied, drift), err
@@ -170,7 +175,7 @@ func (in *inside) prepare(ctx context.Context, extensions []string) ([]differenc
 		}
 		tenant.Failpoint(ctx, "database.prepared")
 	}
-	if err := in.extend(ctx, extensions); err != nil {
+	if err := in.extend(ctx, extensions); err != nil || in.f.fresh {
 		return nil, err
 	}
 	return in.compare(ctx)
@@ -364,20 +369,24 @@ DECLARE
 BEGIN
 	FOR o IN SELECT n.nspname FROM pg_namespace n WHERE n.nspname NOT LIKE 'pg\_%%' AND
 		(n.nspowner = (SELECT oid FROM pg_roles WHERE rolname = me) OR n.nspname = home AND home = 'public')
-		AND pg_has_role(n.nspowner, 'USAGE') LOOP
-		EXECUTE format('REVOKE ALL ON SCHEMA %%I FROM %%I', o.nspname, app);
-		EXECUTE format('GRANT USAGE ON SCHEMA %%I TO %%I', o.nspname, app);
+		AND pg_has_role(n.nspowner, 'USAGE') AND ARRAY(SELECT a.privilege_type FROM aclexplode(n.nspacl) a
+			JOIN pg_roles g ON g.oid = a.grantee WHERE g.rolname = app) <> ARRAY['USAGE'] LOOP
+		EXECUTE format('REVOKE ALL ON SCHEMA %%1$I FROM %%2$I; GRANT USAGE ON SCHEMA %%1$I TO %%2$I', o.nspname, app);
 	END LOOP;
-	FOR o IN SELECT n.nspname, c.relname, c.relkind, n.nspname = home AND (c.relname = ANY (%[6]s::name[]) OR
-			c.relname = 'goose_db_version_id_seq') AS ours
-		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname NOT LIKE 'pg\_%%'
-		AND c.relowner = (SELECT oid FROM pg_roles WHERE rolname = me) LOOP
-		EXECUTE format('REVOKE ALL ON TABLE %%I.%%I FROM %%I', o.nspname, o.relname, app);
-		IF NOT o.ours AND o.relkind = 'S' THEN
-			EXECUTE format('GRANT %%s ON SEQUENCE %%I.%%I TO %%I', %[5]s, o.nspname, o.relname, app);
-		ELSIF NOT o.ours THEN
-			EXECUTE format('GRANT %%s ON TABLE %%I.%%I TO %%I', %[4]s, o.nspname, o.relname, app);
+	FOR o IN SELECT r.*, CASE WHEN r.own THEN '{}' WHEN r.relkind = 'S' THEN string_to_array(%[5]s, ', ')
+			ELSE string_to_array(%[4]s, ', ') END AS wanted
+		FROM (SELECT n.nspname, c.relname, c.relkind, n.nspname = home AND (c.relname = ANY (%[6]s::name[]) OR
+			c.relname = 'goose_db_version_id_seq') AS own, ARRAY(SELECT a.privilege_type FROM aclexplode(c.relacl) a
+			JOIN pg_roles g ON g.oid = a.grantee WHERE g.rolname = app) AS has
+			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname NOT LIKE 'pg\_%%'
+			AND c.relowner = (SELECT oid FROM pg_roles WHERE rolname = me)) r LOOP
+		IF NOT o.has <@ o.wanted THEN
+			EXECUTE format('REVOKE ALL ON TABLE %%I.%%I FROM %%I', o.nspname, o.relname, app);
+			o.has := '{}';
+		END IF;
+		IF NOT o.wanted <@ o.has THEN
+			EXECUTE format('GRANT %%s ON TABLE %%I.%%I TO %%I', array_to_string(o.wanted, ', '), o.nspname, o.relname, app);
 		END IF;
 	END LOOP;
 END $tenantry$;

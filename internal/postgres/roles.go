@@ -86,7 +86,10 @@ func (s *session) passwordOf(at location, want record, purpose string) (string, 
 	if err != nil {
 		return "", err
 	}
-	return verifier(secret)
+	if purpose == tenant.DatabasePassword {
+		return verifier(secret, scramIterations)
+	}
+	return verifier(secret, ownIterations)
 }
 
 func (s *session) setPassword(at location, role string, want record, purpose string) (string, error) {

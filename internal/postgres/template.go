@@ -300,7 +300,7 @@ func (s *session) dropUnused(ctx context.Context, name string) error {
 func (s *session) fill(ctx context.Context, name string, files tenant.Migrations, extensions []string) error {
 	doing, owner := "filling the template "+name, ident(s.templateOwner())
 	password := tenant.NewSecret(newIncarnation() + newIncarnation())
-	stored, err := verifier(password)
+	stored, err := verifier(password, ownIterations)
 	if err != nil {
 		return err
 	}
