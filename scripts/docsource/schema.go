@@ -13,6 +13,9 @@ import (
 	"github.com/tenantry/terraform-provider-tenant/internal/provider"
 )
 
+// shortName is where tfplugindocs looks for the schema, where Terraform writes the whole address.
+const shortName = "tenant"
+
 // object is a JSON object. Members that say nothing (false, empty, zero) are left out, as Terraform does.
 type object map[string]any
 
@@ -32,7 +35,7 @@ func providerSchemas(ctx context.Context) (object, error) {
 	}
 	return object{
 		"format_version": "1.0",
-		"provider_schemas": object{provider.Address: object{
+		"provider_schemas": object{shortName: object{
 			"provider":                   schemaJSON(schemas.Provider),
 			"resource_schemas":           each(schemas.ResourceSchemas, schemaJSON),
 			"data_source_schemas":        each(schemas.DataSourceSchemas, schemaJSON),
