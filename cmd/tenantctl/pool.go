@@ -53,7 +53,7 @@ func (o *options) migratePool(ctx context.Context, f *fleet, pool, folder string
 	if !filepath.IsAbs(folder) {
 		folder = filepath.Join(o.chdir, folder)
 	}
-	files, err := migrations.Load(folder)
+	files, err := migrations.Load(folder) //nolint:contextcheck // reading a folder asks nobody
 	if err != nil {
 		return err
 	}
