@@ -84,7 +84,7 @@ func (b *Backend) ListArchives(ctx context.Context) (out []tenant.ArchivedDataba
 	err = b.work(ctx, func(ctx context.Context, s *session) error {
 		all, err := s.owners(ctx)
 		for _, one := range all {
-			if !one.isArchive || one.archived.Pool != s.config.Pool {
+			if !one.isArchive || one.Pool != s.config.Pool {
 				continue
 			}
 			archive := tenant.ArchivedDatabase{

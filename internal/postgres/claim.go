@@ -59,7 +59,7 @@ func (s *session) takeOver(ctx context.Context, f *found) error {
 	if err != nil {
 		return err
 	}
-	defer hangUp(conn)
+	defer hangUp(ctx, conn)
 	rows, err := conn.Query(ctx, strangers, f.at.schema, f.at.owner,
 		f.at.place.Isolation == tenant.IsolationDatabase, f.Admin)
 	if err != nil {

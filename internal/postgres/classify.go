@@ -99,8 +99,8 @@ func codeOf(state string) tenant.Code {
 	return tenant.CodeInternal
 }
 
-// withDetail adds to an error what the server says in its detail.
-type withDetail struct {
+// detailedError adds to an error what the server says in its detail.
+type detailedError struct {
 	error
 
 	detail string
@@ -111,9 +111,9 @@ func detailed(err error) error {
 	if !ok || fault.Detail == "" {
 		return err
 	}
-	return withDetail{err, fault.Detail}
+	return detailedError{err, fault.Detail}
 }
 
-func (w withDetail) Error() string { return w.error.Error() + " (" + w.detail + ")" }
+func (w detailedError) Error() string { return w.error.Error() + " (" + w.detail + ")" }
 
-func (w withDetail) Unwrap() error { return w.error }
+func (w detailedError) Unwrap() error { return w.error }

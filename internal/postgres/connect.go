@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"strconv"
 	"strings"
@@ -35,43 +36,56 @@ type session struct {
 
 // sharedDatabase returns the name of the URL's database.
 func (b *Backend) sharedDatabase() (string, error) {
-	if _, err := b.pool(); err != nil {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	config, err := b.parse()
+	if err != nil {
 		return "", err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.shared, nil
+	return config.ConnConfig.Database, nil
 }
 
-// pool returns the administrator's connections; making it connects to nothing.
-func (b *Backend) pool() (*pgxpool.Pool, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.admin != nil {
-		return b.admin, nil
+// parse reads the url, once; the caller holds the lock.
+func (b *Backend) parse() (*pgxpool.Config, error) {
+	if b.parsed != nil {
+		return b.parsed, nil
 	}
-	doing := "reading the url of the pool " + b.config.Pool
 	config, err := pgxpool.ParseConfig(b.config.URL.Reveal())
 	if err != nil { // its text may quote the url
-		return nil, tenant.Fail(tenant.CodeInvalidConfig, doing,
+		return nil, tenant.Fail(tenant.CodeInvalidConfig, "reading the url of the pool "+b.config.Pool,
 			errors.New("it is not of the form postgres://user:password@host:port/database?sslmode=…"))
 	}
 	config.MaxConns, config.MinConns = int32(cap(b.slots)), 0 //nolint:gosec // a number of connections
 	config.MaxConnIdleTime = time.Minute
 	b.settings(config.ConnConfig, adminLockTimeout)
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
-		return nil, tenant.Fail(tenant.CodeInvalidConfig, doing, errors.New("it can't be used"))
+	b.parsed = config
+	return config, nil
+}
+
+// pool returns the administrator's connections; making it connects to nothing.
+func (b *Backend) pool(ctx context.Context) (*pgxpool.Pool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.admin != nil {
+		return b.admin, nil
 	}
-	b.admin, b.shared = pool, config.ConnConfig.Database
-	return pool, nil
+	config, err := b.parse()
+	if err != nil {
+		return nil, err
+	}
+	b.admin, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
+	if err != nil {
+		return nil, tenant.Fail(tenant.CodeInvalidConfig, "reading the url of the pool "+b.config.Pool,
+			errors.New("it can't be used"))
+	}
+	return b.admin, nil
 }
 
 // settings makes texts mean the same on every server: our literals, and the values of seeds.
 func (b *Backend) settings(config *pgx.ConnConfig, lockTimeout time.Duration) {
 	config.ConnectTimeout = connectTimeout
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
-	for name, value := range map[string]string{
+	maps.Copy(config.RuntimeParams, map[string]string{
 		"application_name":            "tenantry",
 		"client_encoding":             "UTF8",
 		"standard_conforming_strings": "on",
@@ -82,15 +96,13 @@ func (b *Backend) settings(config *pgx.ConnConfig, lockTimeout time.Duration) {
 		"extra_float_digits":          "1",
 		"client_min_messages":         "warning",
 		"lock_timeout":                milliseconds(lockTimeout),
-	} {
-		config.RuntimeParams[name] = value
-	}
+	})
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 func (b *Backend) connect(ctx context.Context) (*session, error) {
-	pool, err := b.pool()
+	pool, err := b.pool(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +128,11 @@ func (s *session) release(ctx context.Context) error {
 }
 
 // discard closes the connection; the server lets go of its locks.
-func (s *session) discard() {
+func (s *session) discard(ctx context.Context) {
 	if s.conn == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	conn := s.conn.Hijack()
 	s.conn = nil
@@ -136,7 +148,7 @@ func (b *Backend) untilFree(ctx context.Context, connect func() error) error {
 		err := connect()
 		switch state(err) {
 		case stateTooMany, stateTooManyConfigured, stateStarting:
-			if pool, err := b.pool(); err == nil {
+			if pool, err := b.pool(ctx); err == nil {
 				pool.Reset()
 			}
 		default:
@@ -178,11 +190,13 @@ type login struct {
 }
 
 func (b *Backend) loginConfig(as login) (*pgx.ConnConfig, error) {
-	pool, err := b.pool()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	parsed, err := b.parse()
 	if err != nil {
 		return nil, err
 	}
-	config := pool.Config().ConnConfig.Copy()
+	config := parsed.ConnConfig.Copy()
 	config.Database = as.database
 	if as.role != "" {
 		config.User, config.Password = as.role, as.password.Reveal()
@@ -234,13 +248,13 @@ func (b *Backend) inDatabase(ctx context.Context, database, doing string, statem
 	if err != nil {
 		return err
 	}
-	defer hangUp(conn)
+	defer hangUp(ctx, conn)
 	_, err = conn.PgConn().Exec(ctx, strings.Join(statements, ";\n")).ReadAll()
 	return classify(doing, err)
 }
 
-func hangUp(conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+func hangUp(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_ = conn.Close(ctx)
 }

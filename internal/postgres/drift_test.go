@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -275,19 +276,71 @@ func drifts(isolation tenant.Isolation) map[string]drift {
 		}
 		return out
 	}
-	for name, more := range map[string]drift{
-		"everybody connects":       {[]string{"GRANT CONNECT ON DATABASE {NAME} TO PUBLIC"}, "everybody has [CONNECT] on database {NAME}", false, 0, false},
-		"nobody connects":          {[]string{"REVOKE CONNECT ON DATABASE {NAME} FROM {BASE}_app"}, "role {BASE}_app has [] on database {NAME}", false, 0, false},
-		"temporary tables":         {[]string{"GRANT TEMP ON DATABASE {NAME} TO {BASE}_app"}, "role {BASE}_app has [CONNECT TEMPORARY] on database {NAME}", false, 0, false},
-		"the database's owner":     {[]string{"ALTER DATABASE {NAME} OWNER TO tenant_admin"}, "owner of database {NAME} is tenant_admin", false, -1, true},
-		"a superuser's database":   {[]string{"ALTER DATABASE {NAME} OWNER TO postgres"}, "owner of database {NAME} is postgres", true, -1, true},
-		"a limit of the database":  {[]string{"ALTER DATABASE {NAME} CONNECTION LIMIT 7"}, "database {NAME} has a connection limit of 7", false, 0, false},
-		"a closed database":        {[]string{"ALTER DATABASE {NAME} ALLOW_CONNECTIONS false"}, "database {NAME} allows no connections", false, 0, true},
-		"a schema too many":        {[]string{"CREATE SCHEMA extra AUTHORIZATION {BASE}_owner"}, "schema extra was added", true, -1, false},
-		"a database without marks": {[]string{"COMMENT ON DATABASE {NAME} IS NULL"}, "comment of database {NAME} is not our mark", false, 0, false},
-	} {
-		out[name] = more
-	}
+	maps.Copy(out, map[string]drift{
+		"everybody connects": {
+			[]string{"GRANT CONNECT ON DATABASE {NAME} TO PUBLIC"},
+			"everybody has [CONNECT] on database {NAME}",
+			false,
+			0,
+			false,
+		},
+		"nobody connects": {
+			[]string{"REVOKE CONNECT ON DATABASE {NAME} FROM {BASE}_app"},
+			"role {BASE}_app has [] on database {NAME}",
+			false,
+			0,
+			false,
+		},
+		"temporary tables": {
+			[]string{"GRANT TEMP ON DATABASE {NAME} TO {BASE}_app"},
+			"role {BASE}_app has [CONNECT TEMPORARY] on database {NAME}",
+			false,
+			0,
+			false,
+		},
+		"the database's owner": {
+			[]string{"ALTER DATABASE {NAME} OWNER TO tenant_admin"},
+			"owner of database {NAME} is tenant_admin",
+			false,
+			-1,
+			true,
+		},
+		"a superuser's database": {
+			[]string{"ALTER DATABASE {NAME} OWNER TO postgres"},
+			"owner of database {NAME} is postgres",
+			true,
+			-1,
+			true,
+		},
+		"a limit of the database": {
+			[]string{"ALTER DATABASE {NAME} CONNECTION LIMIT 7"},
+			"database {NAME} has a connection limit of 7",
+			false,
+			0,
+			false,
+		},
+		"a closed database": {
+			[]string{"ALTER DATABASE {NAME} ALLOW_CONNECTIONS false"},
+			"database {NAME} allows no connections",
+			false,
+			0,
+			true,
+		},
+		"a schema too many": {
+			[]string{"CREATE SCHEMA extra AUTHORIZATION {BASE}_owner"},
+			"schema extra was added",
+			true,
+			-1,
+			false,
+		},
+		"a database without marks": {
+			[]string{"COMMENT ON DATABASE {NAME} IS NULL"},
+			"comment of database {NAME} is not our mark",
+			false,
+			0,
+			false,
+		},
+	})
 	return out
 }
 
@@ -303,7 +356,7 @@ func TestDrift(t *testing.T) {
 			t.Run(
 				name,
 				func(t *testing.T) { x.drift(t, id, d) },
-			) //nolint:paralleltest // one server, one pool
+			)
 		}
 	})
 }

@@ -294,12 +294,8 @@ func (s *session) takePlace(ctx context.Context, f *found, limit int64) (func(co
 		return nil, err
 	}
 	release := func(ctx context.Context) error { return s.unlock(ctx, name) }
-	taken, err := s.countTenants(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if taken >= limit {
-		return nil, errors.Join(s.full(f.at, taken, limit), release(ctx))
+	if err := s.checkRoom(ctx, f, limit); err != nil {
+		return nil, errors.Join(err, release(ctx))
 	}
 	return release, nil
 }

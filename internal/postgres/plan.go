@@ -48,14 +48,8 @@ func (s *session) plan(ctx context.Context, f *found, spec tenant.DatabaseSpec) 
 	if f.role && f.record.Pool != "" && f.record.Pool != s.config.Pool {
 		return nil, elsewhere(f)
 	}
-	if !f.role && spec.MaxTenants > 0 {
-		taken, err := s.countTenants(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if taken >= spec.MaxTenants {
-			return nil, s.full(f.at, taken, spec.MaxTenants)
-		}
+	if err := s.checkRoom(ctx, f, spec.MaxTenants); err != nil {
+		return nil, err
 	}
 	if f.at.place.Isolation != tenant.IsolationDatabase {
 		return nil, nil
@@ -71,6 +65,18 @@ func (s *session) plan(ctx context.Context, f *found, spec tenant.DatabaseSpec) 
 			reason,
 		),
 	}, nil
+}
+
+// checkRoom looks for a place without taking it.
+func (s *session) checkRoom(ctx context.Context, f *found, limit int64) error {
+	if f.role || limit == 0 {
+		return nil
+	}
+	taken, err := s.countTenants(ctx)
+	if err == nil && taken >= limit {
+		err = s.full(f.at, taken, limit)
+	}
+	return err
 }
 
 func nothingToClaim(at location) error {

@@ -59,8 +59,8 @@ type Backend struct {
 	slots  chan struct{} // one for each piece of work: it may have a connection as administrator and one more
 
 	mu     sync.Mutex
-	admin  *pgxpool.Pool // made by the first use
-	shared string        // the name of the URL's database, known with admin
+	parsed *pgxpool.Config // of the url, by the first use
+	admin  *pgxpool.Pool   // made by the first use
 }
 
 var (
@@ -224,7 +224,9 @@ func (b *Backend) work(ctx context.Context, work func(context.Context, *session)
 	if err != nil {
 		return err
 	}
-	defer s.discard() // does nothing after the release: only a panic, or an error, leaves the connection unfit
+	defer s.discard(
+		ctx,
+	) // does nothing after the release: only a panic, or an error, leaves the connection unfit
 	if err := work(ctx, s); err != nil {
 		return err
 	}

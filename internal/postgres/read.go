@@ -189,6 +189,7 @@ type owner struct {
 	record record
 	mark   string
 	archived
+
 	isArchive bool
 }
 

@@ -154,13 +154,14 @@ func TestRowsAreDeleted(t *testing.T) {
 								if _, err := x.pool.Ensure(ctx, spec, journal); err != nil {
 									return err
 								}
+								//nolint:contextcheck // the application's own connection is not cut
 								conn, err := x.application(t, spec.Tenant, spec.Place)
 								require.NoError(t, err)
 								_, err = conn.Exec(
-									t.Context(),
+									ctx,
 									"INSERT INTO notes (body) VALUES ('x') ON CONFLICT DO NOTHING",
 								)
-								hangUp(t, conn)
+								hangUp(t, conn) //nolint:contextcheck // as above
 								if err != nil {
 									return err
 								}

@@ -70,8 +70,7 @@ func (s *seeding) keepReferenced(row *remembered, by ...string) {
 func (s *seeding) delete(ctx context.Context, at keyed, row *remembered) (bool, error) {
 	gone := true
 	err := s.tentatively(ctx, func() (bool, error) {
-		s.changing = true
-		_, err := s.tx.ExecContext(
+		err := s.exec(
 			ctx,
 			"DELETE FROM "+at.table.sql()+" AS t USING "+given(len(at.key))+" WHERE "+at.on(),
 			at.lists([][]string{row.key})...)
@@ -85,6 +84,13 @@ func (s *seeding) delete(ctx context.Context, at keyed, row *remembered) (bool, 
 		return false, err
 	}
 	return true, s.forget(ctx, row)
+}
+
+// exec runs a statement that changes rows.
+func (s *seeding) exec(ctx context.Context, statement string, args ...any) error {
+	s.changing = true
+	_, err := s.tx.ExecContext(ctx, statement, args...)
+	return err
 }
 
 func (s *seeding) forget(ctx context.Context, row *remembered) error {

@@ -16,20 +16,7 @@ func (s *seeding) remember(ctx context.Context, gone []*remembered) error {
 		why := encode(s.kept[row].Referenced)
 		row.dropped = &why
 	}
-	var fresh []*remembered
-	for _, row := range s.rows {
-		if s.changing && s.fresh[row] {
-			if row.written == nil {
-				row.written = map[string]*string{}
-			}
-			for name := range row.spec {
-				if _, known := row.written[name]; !known {
-					row.written[name] = nil
-				}
-			}
-			fresh = append(fresh, row)
-		}
-	}
+	fresh := s.rewritten()
 	seen, err := s.states(ctx, fresh)
 	if err != nil {
 		return err
@@ -53,6 +40,26 @@ func (s *seeding) remember(ctx context.Context, gone []*remembered) error {
 		}
 	}
 	return s.store(ctx)
+}
+
+// rewritten returns the rows whose values are the seed's, with a place for each of their columns.
+func (s *seeding) rewritten() []*remembered {
+	var out []*remembered
+	for _, row := range s.rows {
+		if !s.changing || !s.fresh[row] {
+			continue
+		}
+		if row.written == nil {
+			row.written = map[string]*string{}
+		}
+		for name := range row.spec {
+			if _, known := row.written[name]; !known {
+				row.written[name] = nil
+			}
+		}
+		out = append(out, row)
+	}
+	return out
 }
 
 // take remembers the values of the columns that the seed has now.

@@ -127,14 +127,14 @@ func (w *world) open(tb testing.TB, config postgres.Config) *postgres.Backend {
 
 func (w *world) connect(tb testing.TB, to string) *pgx.Conn {
 	tb.Helper()
-	conn, err := pgx.Connect(context.Background(), to)
+	conn, err := pgx.Connect(context.WithoutCancel(tb.Context()), to)
 	require.NoError(tb, err)
 	return conn
 }
 
 func hangUp(tb testing.TB, conn *pgx.Conn) {
 	tb.Helper()
-	require.NoError(tb, conn.Close(context.Background()))
+	require.NoError(tb, conn.Close(context.WithoutCancel(tb.Context())))
 }
 
 func (w *world) exec(tb testing.TB, to string, statements ...string) {
@@ -142,7 +142,7 @@ func (w *world) exec(tb testing.TB, to string, statements ...string) {
 	conn := w.connect(tb, to)
 	defer hangUp(tb, conn)
 	for _, statement := range statements {
-		_, err := conn.Exec(context.Background(), statement)
+		_, err := conn.Exec(context.WithoutCancel(tb.Context()), statement)
 		require.NoError(tb, err, statement)
 	}
 }
@@ -158,7 +158,7 @@ func (w *world) texts(tb testing.TB, database, query string, args ...any) []stri
 	tb.Helper()
 	conn := w.connect(tb, at(tb, w.root, database, nil))
 	defer hangUp(tb, conn)
-	rows, err := conn.Query(context.Background(), query, args...)
+	rows, err := conn.Query(context.WithoutCancel(tb.Context()), query, args...)
 	require.NoError(tb, err)
 	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
 		values, err := row.Values()
@@ -301,7 +301,7 @@ func (w *world) application(tb testing.TB, id tenant.ID, place tenant.Place) (*p
 	}
 	pool := postgres.New(w.config(tb, installation))
 	defer func() { require.NoError(tb, pool.Close()) }()
-	database, err := pool.Read(context.Background(), id, place)
+	database, err := pool.Read(context.WithoutCancel(tb.Context()), id, place)
 	require.NoError(tb, err)
 	return w.applicationOf(tb, installation, id, database)
 }
@@ -313,7 +313,7 @@ func (w *world) applicationOf(
 	secret, err := tenanttest.KeyringOf(tb, installation).
 		Derive(database.Password.Ref(id, tenant.DatabasePassword))
 	require.NoError(tb, err)
-	return pgx.Connect(context.Background(), at(tb, w.url, w.databaseOf(database.Place),
+	return pgx.Connect(context.WithoutCancel(tb.Context()), at(tb, w.url, w.databaseOf(database.Place),
 		url.UserPassword(database.User, secret.Reveal())))
 }
 
