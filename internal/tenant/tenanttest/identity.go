@@ -23,8 +23,12 @@ const (
 )
 
 // IdentityFixture is an identity system that starts out empty, and what a test does to it behind the back of the
-// backend. Every field is required; Follow only if the backend is a tenant.Inviter.
+// backend. Every field but the limits is required; Follow only if the backend is a tenant.Inviter.
 type IdentityFixture struct {
+	// The limits are what the system itself can't do, each with the reason; "" where it can.
+	NoOverlap    string // it accepts one secret of an application: a rotation ends the earlier one at once
+	ClearSecrets string // it shows an application's secret to those who may administer it
+
 	Identities tenant.Identities // with Keyring
 	Another    tenant.Identities // the same system with Keyring again, as another process sees it
 	Neighbour  tenant.Identities // the same system with KeyringOf another installation
