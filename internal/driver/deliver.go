@@ -151,7 +151,7 @@ func (d *Driver) compose(
 	if err != nil {
 		return welcome.Message{}, err
 	}
-	if data.Invitation, err = d.invite(ctx, slot, file, mail.To); err != nil {
+	if data.Invitation, err = d.invite(ctx, slot, file, output.identityNames(), mail.To); err != nil {
 		return welcome.Message{}, err
 	}
 	message, err := welcome.Render(d.Templates, data)
@@ -174,7 +174,7 @@ func (d *Driver) sender(output Output) string {
 // invite mints an invitation for the recipient, who must still be the administrator: it opens the tenant to whoever
 // holds it.
 func (d *Driver) invite(
-	ctx context.Context, slot *worker, file TenantFile, recipient string,
+	ctx context.Context, slot *worker, file TenantFile, names tenant.IdentityNames, recipient string,
 ) (tenant.Invitation, error) {
 	backends, err := d.backends(ctx, slot, file)
 	if err != nil {
@@ -184,7 +184,7 @@ func (d *Driver) invite(
 	if !ok {
 		return tenant.Invitation{}, nil
 	}
-	identity, err := backends.Identities.Read(ctx, file.ID, tenant.IdentityNames{})
+	identity, err := backends.Identities.Read(ctx, file.ID, names)
 	if err != nil {
 		return tenant.Invitation{}, err
 	}
@@ -199,7 +199,7 @@ func (d *Driver) invite(
 			now,
 		))
 	}
-	return inviter.Invite(ctx, file.ID, tenant.IdentityNames{})
+	return inviter.Invite(ctx, file.ID, names)
 }
 
 // Deliver settles due waits, opens gates and delivers mails that an earlier command left, for the tenants given.

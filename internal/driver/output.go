@@ -17,12 +17,20 @@ type Output struct {
 	DefaultHostname string            `json:"default_hostname"`
 	CustomHostname  string            `json:"custom_hostname"`
 	Verification    tenant.ClaimState `json:"verification"`
-	Administrator   struct {
+	// How the identity is found again; "" in outputs of before is the default name.
+	OrganizationName string `json:"organization_name"`
+	ClientID         string `json:"client_id"`
+	Administrator    struct {
 		ID    string `json:"id"`
 		Email string `json:"email"`
 		Name  string `json:"name"`
 	} `json:"administrator"`
 	raw json.RawMessage
+}
+
+// identityNames are the names of the tenant's organization and application.
+func (o Output) identityNames() tenant.IdentityNames {
+	return tenant.IdentityNames{Organization: o.OrganizationName, Application: o.ClientID}
 }
 
 // Waits returns the custom hostname whose proof is still awaited, or "".

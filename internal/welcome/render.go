@@ -40,6 +40,7 @@ type view struct {
 	Invitation struct {
 		Link    string
 		Expires time.Time
+		Reset   bool
 	}
 	WaitingFor string
 }
@@ -69,6 +70,7 @@ func Render(templates fs.FS, data Data) (Message, error) {
 		return Message{}, err
 	}
 	seen := view{Tenant: data.Tenant, WaitingFor: data.WaitingFor}
+	seen.Invitation.Reset = data.Invitation.Reset
 	seen.Invitation.Link, seen.Invitation.Expires = data.Invitation.Link.Reveal(), data.Invitation.Expires.UTC()
 	message := Message{To: to}
 	for file, text := range map[string]*string{

@@ -31,6 +31,7 @@ const placeholderLink = "https://invitation.invalid/made-when-the-mail-is-delive
 //	                     .Tenant.url, .Tenant.administrator.name, .Tenant.required_records, …
 //	.Invitation.Link     where the administrator begins; "" if the identity system gives no links
 //	.Invitation.Expires  until when the link works, a time.Time in UTC; zero if it always does
+//	.Invitation.Reset    whether the link is the plain address, where a new administrator chooses "Forgot password?"
 //	.WaitingFor          the custom hostname that is not verified yet; "" if there is none
 //
 // A name that the output does not have is an error, not an empty place in the mail; write index .Tenant "name" for what

@@ -447,3 +447,17 @@ func TestUncertain(t *testing.T) {
 	require.False(t, welcome.IsUncertain(lost.Err))
 	require.ErrorIs(t, lost, io.ErrUnexpectedEOF)
 }
+
+// TestTheWayInByAReset: where the link is the plain address, the mail says what to choose there.
+func TestTheWayInByAReset(t *testing.T) {
+	t.Parallel()
+	data := newData(t, "none", nil)
+	data.Invitation = tenant.Invitation{Link: tenant.NewSecret("https://acme.example/"), Reset: true}
+	message, err := welcome.Render(nil, data)
+	require.NoError(t, err)
+	for _, text := range []string{message.Text, message.HTML} {
+		require.Contains(t, text, "https://acme.example/")
+		require.Contains(t, text, "Forgot password?")
+		require.NotContains(t, text, "This link works until")
+	}
+}

@@ -19,9 +19,10 @@ output "tenant" {
       email = var.administrator.email
       name  = var.administrator.name
     }
-    organization_id = tenant_identity.this.organization_id
-    client_id       = tenant_identity.this.client_id
-    roles           = sort(var.roles)
+    organization_id   = tenant_identity.this.organization_id
+    organization_name = tenant_identity.this.organization_name
+    client_id         = tenant_identity.this.client_id
+    roles             = sort(var.roles)
 
     database = {
       pool      = tenant_database.this.pool
