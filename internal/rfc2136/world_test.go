@@ -100,13 +100,16 @@ func newPowerDNS(tb testing.TB) *world {
 	}
 	api(tb, "POST", "/zones", map[string]any{
 		"name": w.zone + ".", "kind": "Native", "nameservers": []string{"ns." + w.zone + "."},
+		"master_tsig_key_ids": []string{w.keyName + "."},
 	})
 	tb.Cleanup(func() { api(tb, "DELETE", "/zones/"+w.zone+".", nil) })
 	for kind, value := range map[string]string{
-		"TSIG-ALLOW-DNSUPDATE": w.keyName, "SOA-EDIT-DNSUPDATE": "INCREASE", "ALLOW-AXFR-FROM": "127.0.0.1",
+		"TSIG-ALLOW-DNSUPDATE": w.keyName, "SOA-EDIT-DNSUPDATE": "INCREASE",
 	} {
 		api(tb, "POST", "/zones/"+w.zone+"./metadata", map[string]any{"kind": kind, "metadata": []string{value}})
 	}
+	// Right after its start the server has been seen to refuse a zone that it had just accepted.
+	require.Eventually(tb, func() bool { return len(w.lookup(tb, w.zone, "SOA")) == 1 }, 10*time.Second, 10*time.Millisecond)
 	return w
 }
 
