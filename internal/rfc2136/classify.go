@@ -65,7 +65,11 @@ func (s *session) keyRefused(signature *dns.TSIG) error {
 				theirs = time.Unix(seconds, 0)
 			}
 		}
-		why += fmt.Sprintf(": the clocks differ, here it is %s, there %s", ours.UTC().Format(time.RFC3339), theirs.UTC().Format(time.RFC3339))
+		why += fmt.Sprintf(
+			": the clocks differ, here it is %s, there %s",
+			ours.UTC().Format(time.RFC3339),
+			theirs.UTC().Format(time.RFC3339),
+		)
 	}
 	return tenant.Fail(tenant.CodeInvalidConfig, s.doing,
 		fmt.Errorf(why, rcodeName(int(signature.Error)), s.config.TSIGName))

@@ -79,19 +79,11 @@ func (j *job) again(ctx context.Context, err error) error {
 func (j *job) change(ctx context.Context, decide func(view) (*dns.Msg, error)) error {
 	deadline, pause, accepted := time.Now().Add(j.backend.config.Settle), firstPause, false
 	for {
-		if j.stale {
-			if err := j.look(ctx); err != nil {
-				return err
-			}
-		}
-		update, err := decide(j.seen)
-		if err != nil && !errors.Is(err, tenant.ErrAbsent) {
-			return tenant.Fail(tenant.CodeInternal, j.session.doing, err)
-		}
+		update, err := j.decide(ctx, decide)
 		if err != nil || update == nil {
 			return err
 		}
-		if j.stale = true; !accepted {
+		if !accepted {
 			if accepted, err = j.update(ctx, update); err != nil {
 				return err
 			}
@@ -107,6 +99,21 @@ func (j *job) change(ctx context.Context, decide func(view) (*dns.Msg, error)) e
 		}
 		pause = min(2*pause, longPause)
 	}
+}
+
+// decide calls decide with what the server holds now.
+func (j *job) decide(ctx context.Context, decide func(view) (*dns.Msg, error)) (*dns.Msg, error) {
+	if j.stale {
+		if err := j.look(ctx); err != nil {
+			return nil, err
+		}
+	}
+	update, err := decide(j.seen)
+	j.stale = true
+	if err != nil && !errors.Is(err, tenant.ErrAbsent) {
+		return nil, tenant.Fail(tenant.CodeInternal, j.session.doing, err)
+	}
+	return update, err
 }
 
 // update reports whether the server accepted the update.
@@ -128,8 +135,14 @@ func (j *job) update(ctx context.Context, update *dns.Msg) (bool, error) {
 func (j *job) unsettled(accepted bool) error {
 	settle := j.backend.config.Settle
 	if !accepted {
-		return tenant.Fail(tenant.CodeConflict, j.session.doing,
-			fmt.Errorf("other writers came first each time for %s, or the server shows an old state of the zone", settle))
+		return tenant.Fail(
+			tenant.CodeConflict,
+			j.session.doing,
+			fmt.Errorf(
+				"other writers came first each time for %s, or the server shows an old state of the zone",
+				settle,
+			),
+		)
 	}
 	return tenant.Fail(tenant.CodeUnavailable, j.session.doing, fmt.Errorf(
 		"the server accepted the update and does not show it after %s: is it a secondary that lags?", settle))

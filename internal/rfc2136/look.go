@@ -77,8 +77,22 @@ func (s *session) dropWildcards(seen *view) error {
 // fallbackTypes are asked for one by one where a server does not answer ANY in full (RFC 8482).
 func fallbackTypes() []uint16 {
 	return []uint16{
-		dns.TypeCNAME, dns.TypeA, dns.TypeAAAA, dns.TypeTXT, dns.TypeMX, dns.TypeNS, dns.TypeDNAME, dns.TypeSRV,
-		dns.TypeCAA, dns.TypeHTTPS, dns.TypeSVCB, dns.TypePTR, dns.TypeNAPTR, dns.TypeTLSA, dns.TypeSSHFP, dns.TypeDS,
+		dns.TypeCNAME,
+		dns.TypeA,
+		dns.TypeAAAA,
+		dns.TypeTXT,
+		dns.TypeMX,
+		dns.TypeNS,
+		dns.TypeDNAME,
+		dns.TypeSRV,
+		dns.TypeCAA,
+		dns.TypeHTTPS,
+		dns.TypeSVCB,
+		dns.TypePTR,
+		dns.TypeNAPTR,
+		dns.TypeTLSA,
+		dns.TypeSSHFP,
+		dns.TypeDS,
 	}
 }
 
@@ -150,8 +164,12 @@ func isOfSigning(rrtype uint16) bool {
 // record; or if the server is no authority.
 func (s *session) cut(name string, answer *dns.Msg) error {
 	foreign := func(by *dns.RR_Header) error {
-		return tenant.Fail(tenant.CodeForeign, s.doing, fmt.Errorf("%w: %s/%s takes the names from there on down out of the zone",
-			tenant.ErrForeign, tenant.PlainName(by.Name), dns.Type(by.Rrtype)))
+		return tenant.Fail(
+			tenant.CodeForeign,
+			s.doing,
+			fmt.Errorf("%w: %s/%s takes the names from there on down out of the zone",
+				tenant.ErrForeign, tenant.PlainName(by.Name), dns.Type(by.Rrtype)),
+		)
 	}
 	for _, record := range answer.Answer {
 		if _, ok := record.(*dns.DNAME); ok && !strings.EqualFold(record.Header().Name, name) {
@@ -193,7 +211,11 @@ func (s *session) transfer(origin string) ([]dns.RR, error) {
 		}
 		all = append(all, answer.Answer...)
 		if len(all) == 0 || all[0].Header().Rrtype != dns.TypeSOA {
-			return nil, tenant.Fail(tenant.CodeUnavailable, s.doing, fmt.Errorf("the transfer does not begin with the zone's SOA"))
+			return nil, tenant.Fail(
+				tenant.CodeUnavailable,
+				s.doing,
+				fmt.Errorf("the transfer does not begin with the zone's SOA"),
+			)
 		}
 		if len(all) > 1 && all[len(all)-1].Header().Rrtype == dns.TypeSOA {
 			return all, nil
@@ -207,8 +229,12 @@ func recordsOf(records []dns.RR) []tenant.Record {
 	for _, record := range records {
 		header := record.Header()
 		out = append(out, tenant.Record{
-			Name: tenant.PlainName(header.Name), Type: dns.Type(header.Rrtype).String(), Values: []string{valueOf(record)},
-			TTL: time.Duration(header.Ttl) * time.Second,
+			Name: tenant.PlainName(
+				header.Name,
+			),
+			Type:   dns.Type(header.Rrtype).String(),
+			Values: []string{valueOf(record)},
+			TTL:    time.Duration(header.Ttl) * time.Second,
 		})
 	}
 	return out

@@ -83,7 +83,10 @@ func (c *Config) complete() error {
 		c.TSIGAlgorithm = dns.HmacSHA256
 	case dns.HmacSHA224, dns.HmacSHA256, dns.HmacSHA384, dns.HmacSHA512:
 	default:
-		return fmt.Errorf("the TSIG algorithm %s is none of hmac-sha224, -sha256, -sha384 and -sha512", c.TSIGAlgorithm)
+		return fmt.Errorf(
+			"the TSIG algorithm %s is none of hmac-sha224, -sha256, -sha384 and -sha512",
+			c.TSIGAlgorithm,
+		)
 	}
 	if c.Timeout == 0 {
 		c.Timeout = defaultTimeout
@@ -104,7 +107,12 @@ func (b *Backend) Close() error { return nil }
 func (b *Backend) Zone() string { return b.config.Zone }
 
 // Ensure makes the record set, or changes it if it is ours: see tenant.Records.
-func (b *Backend) Ensure(ctx context.Context, id tenant.ID, record tenant.Record, journal tenant.Journal) error {
+func (b *Backend) Ensure(
+	ctx context.Context,
+	id tenant.ID,
+	record tenant.Record,
+	journal tenant.Journal,
+) error {
 	doing := b.doing("making", record.Name, record.Type)
 	want, err := record.Check(b.config.Zone)
 	if err != nil {
@@ -119,7 +127,10 @@ func (b *Backend) Ensure(ctx context.Context, id tenant.ID, record tenant.Record
 		return tenant.Fail(tenant.CodeInternal, doing, err)
 	}
 	put := func(ctx context.Context) (string, error) {
-		return want.Name + "/" + want.Type, j.change(ctx, func(seen view) (*dns.Msg, error) { return b.put(seen, id, want) })
+		return want.Name + "/" + want.Type, j.change(
+			ctx,
+			func(seen view) (*dns.Msg, error) { return b.put(seen, id, want) },
+		)
 	}
 	object := want.Object(id)
 	if _, there := j.seen.Own[want.Type]; !there {
@@ -151,7 +162,12 @@ func (b *Backend) Read(ctx context.Context, id tenant.ID, name, recordType strin
 
 // Delete removes the record set and its mark: see tenant.Records. A record of another type that somebody put beside
 // ours stays, and does not keep ours from going.
-func (b *Backend) Delete(ctx context.Context, id tenant.ID, name, recordType string, journal tenant.Journal) error {
+func (b *Backend) Delete(
+	ctx context.Context,
+	id tenant.ID,
+	name, recordType string,
+	journal tenant.Journal,
+) error {
 	doing := b.doing("deleting", name, recordType)
 	j, err := b.begin(ctx, doing, id, name)
 	if err != nil {
@@ -174,7 +190,12 @@ func (b *Backend) Delete(ctx context.Context, id tenant.ID, name, recordType str
 }
 
 // ClaimRecord marks a record set that nobody has marked: see tenant.RecordClaimer.
-func (b *Backend) ClaimRecord(ctx context.Context, id tenant.ID, record tenant.Record, journal tenant.Journal) error {
+func (b *Backend) ClaimRecord(
+	ctx context.Context,
+	id tenant.ID,
+	record tenant.Record,
+	journal tenant.Journal,
+) error {
 	doing := b.doing("claiming", record.Name, record.Type)
 	want, err := record.Check(b.config.Zone)
 	if err != nil {

@@ -15,7 +15,13 @@ import (
 
 func (w *world) cname(id tenant.ID) tenant.Record {
 	return tenant.Record{
-		Name: tenant.DefaultHostname(id, w.zone), Type: "CNAME", Values: []string{"edge." + w.zone}, TTL: 5 * time.Minute,
+		Name: tenant.DefaultHostname(
+			id,
+			w.zone,
+		),
+		Type:   "CNAME",
+		Values: []string{"edge." + w.zone},
+		TTL:    5 * time.Minute,
 	}
 }
 
@@ -254,9 +260,18 @@ func TestSecondary(t *testing.T) {
 	port := func(address string) string { return address[len("127.0.0.1:"):] }
 	addZone(t, "TENANT_TEST_BIND_OTHER_RNDC_CONF", w.zone, fmt.Sprintf(
 		`{ type secondary; file "%[1]s.zone"; primaries { 127.0.0.1 port %[2]s key %[3]s; }; allow-update-forwarding { key %[3]s; };
-		allow-transfer { key %[3]s; }; min-refresh-time 1; max-refresh-time 1; };`, w.zone, port(w.server), w.keyName))
+		allow-transfer { key %[3]s; }; min-refresh-time 1; max-refresh-time 1; };`,
+		w.zone,
+		port(w.server),
+		w.keyName,
+	))
 	w.server = second
-	require.Eventually(t, func() bool { return len(w.lookup(t, "ns."+w.zone, "A")) == 1 }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(
+		t,
+		func() bool { return len(w.lookup(t, "ns."+w.zone, "A")) == 1 },
+		20*time.Second,
+		20*time.Millisecond,
+	)
 
 	backend, record := w.open(t, tenanttest.Keyring(t)), w.cname("acme")
 	require.NoError(t, backend.Ensure(t.Context(), "acme", record, tenant.NoJournal{}))
@@ -352,7 +367,16 @@ func TestLargeZone(t *testing.T) {
 			for batch := range 10 {
 				w.update(t, func(m *dns.Msg) {
 					for n := range 200 {
-						m.Insert([]dns.RR{rr(t, fmt.Sprintf("n%d-%d.%s", batch, n, w.zone), "TXT", fmt.Sprintf("%0120d", n))})
+						m.Insert(
+							[]dns.RR{
+								rr(
+									t,
+									fmt.Sprintf("n%d-%d.%s", batch, n, w.zone),
+									"TXT",
+									fmt.Sprintf("%0120d", n),
+								),
+							},
+						)
 					}
 				})
 			}

@@ -81,14 +81,22 @@ func (s *session) send(m *dns.Msg) (mac string, err error) {
 
 // receive reads one answer and checks its signature. timersOnly is for the second and later messages of a transfer
 // (RFC 8945, section 5.3.1).
-func (s *session) receive(id uint16, mac string, timersOnly bool) (answer *dns.Msg, nextMAC string, err error) {
+func (s *session) receive(
+	id uint16,
+	mac string,
+	timersOnly bool,
+) (answer *dns.Msg, nextMAC string, err error) {
 	wire, err := s.conn.ReadMsgHeader(nil)
 	if err != nil {
 		return nil, "", s.unanswered(fmt.Errorf("%w: %w", errLost, err))
 	}
 	answer = new(dns.Msg)
 	if err := answer.Unpack(wire); err != nil {
-		return nil, "", tenant.Fail(tenant.CodeUnavailable, s.doing, fmt.Errorf("the answer can't be read: %w", err))
+		return nil, "", tenant.Fail(
+			tenant.CodeUnavailable,
+			s.doing,
+			fmt.Errorf("the answer can't be read: %w", err),
+		)
 	}
 	signature := answer.IsTsig()
 	if signature == nil {
@@ -102,7 +110,11 @@ func (s *session) receive(id uint16, mac string, timersOnly bool) (answer *dns.M
 			fmt.Errorf("the answer's signature is not by the key %s: %w", s.config.TSIGName, err))
 	}
 	if answer.Id != id || !answer.Response {
-		return nil, "", tenant.Fail(tenant.CodeUnavailable, s.doing, errors.New("the answer is to another question"))
+		return nil, "", tenant.Fail(
+			tenant.CodeUnavailable,
+			s.doing,
+			errors.New("the answer is to another question"),
+		)
 	}
 	return answer, signature.MAC, nil
 }

@@ -72,7 +72,10 @@ func (w *world) addPrimary(tb testing.TB, options string) {
 	require.NoError(tb, os.WriteFile(file, []byte(soa), 0o600))
 	addZone(tb, "TENANT_TEST_BIND_RNDC_CONF", w.zone, fmt.Sprintf(
 		`{ type primary; file "%[1]s.zone"; update-policy { grant %[2]s zonesub ANY; }; allow-transfer { key %[2]s; }; %[3]s };`,
-		w.zone, w.keyName, options))
+		w.zone,
+		w.keyName,
+		options,
+	))
 }
 
 // addZone makes a zone on the server that the variable's rndc.conf commands, until the test has ended.
@@ -106,10 +109,20 @@ func newPowerDNS(tb testing.TB) *world {
 	for kind, value := range map[string]string{
 		"TSIG-ALLOW-DNSUPDATE": w.keyName, "SOA-EDIT-DNSUPDATE": "INCREASE",
 	} {
-		api(tb, "POST", "/zones/"+w.zone+"./metadata", map[string]any{"kind": kind, "metadata": []string{value}})
+		api(
+			tb,
+			"POST",
+			"/zones/"+w.zone+"./metadata",
+			map[string]any{"kind": kind, "metadata": []string{value}},
+		)
 	}
 	// Right after its start the server has been seen to refuse a zone that it had just accepted.
-	require.Eventually(tb, func() bool { return len(w.lookup(tb, w.zone, "SOA")) == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(
+		tb,
+		func() bool { return len(w.lookup(tb, w.zone, "SOA")) == 1 },
+		10*time.Second,
+		10*time.Millisecond,
+	)
 	return w
 }
 
@@ -209,7 +222,11 @@ func (w *world) ask(tb testing.TB, name, recordType string) *dns.Msg {
 func (w *world) exchange(tb testing.TB, m *dns.Msg) *dns.Msg {
 	tb.Helper()
 	m.SetTsig(w.keyName+".", dns.Fqdn(w.algorithm), 300, time.Now().Unix())
-	client := dns.Client{Net: "tcp", TsigSecret: map[string]string{w.keyName + ".": w.keySecret}, Timeout: 10 * time.Second}
+	client := dns.Client{
+		Net:        "tcp",
+		TsigSecret: map[string]string{w.keyName + ".": w.keySecret},
+		Timeout:    10 * time.Second,
+	}
 	answer, _, err := client.ExchangeContext(context.Background(), m, w.server)
 	require.NoError(tb, err)
 	return answer

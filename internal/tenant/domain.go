@@ -268,21 +268,27 @@ func (k *Keyring) HoldAll(zone string, all []Record) map[ID][]Record {
 		byName[seen.Name] = append(byName[seen.Name], seen)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		owners, done := byName[OwnerName(name, zone)], map[ID]bool{}
-		for _, owner := range owners {
-			for _, text := range owner.Values {
-				id, ours := k.MarkedTenant(text)
-				if !ours || done[id] {
-					continue
-				}
-				done[id] = true
-				if held, err := k.Hold(id, name, byName[name], owners); err == nil {
-					found[id] = append(found[id], held.sets()...)
-				}
+		owners := byName[OwnerName(name, zone)]
+		for _, id := range k.markedTenants(owners) {
+			if held, err := k.Hold(id, name, byName[name], owners); err == nil {
+				found[id] = append(found[id], held.sets()...)
 			}
 		}
 	}
 	return found
+}
+
+// markedTenants are the tenants of this installation that the owner records name, each once.
+func (k *Keyring) markedTenants(owners []Record) []ID {
+	var ids []ID
+	for _, owner := range owners {
+		for _, text := range owner.Values {
+			if id, ours := k.MarkedTenant(text); ours && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
 }
 
 func (h Holding) sets() []Record {
