@@ -38,12 +38,14 @@ func (s *session) archiveStatements(f *found, to location, how tenant.Disposal) 
 	}
 	mark := literal(comment(s.config.Keyring.Mark(to.marked()), what))
 	kind := strings.ToUpper(string(f.at.place.Isolation))
-	var out []string
+	out := []string{join(f.at.owner)}
+	var renamed []string
 	from, into := f.at.roles(), to.roles()
 	for n, name := range from {
 		if _, there := f.Roles[name]; there {
 			out = append(out, "ALTER ROLE "+ident(name)+" RENAME TO "+ident(into[n]),
 				"ALTER ROLE "+ident(into[n])+" NOLOGIN PASSWORD NULL")
+			renamed = append(renamed, into[n])
 		}
 	}
 	out = append(out, "COMMENT ON ROLE "+ident(to.owner)+" IS "+mark,
@@ -52,7 +54,7 @@ func (s *session) archiveStatements(f *found, to location, how tenant.Disposal) 
 	if f.at.place.Isolation == tenant.IsolationDatabase {
 		out = append(out, "ALTER DATABASE "+ident(to.place.Name)+" ALLOW_CONNECTIONS false")
 	}
-	return out
+	return append(out, leave(renamed...))
 }
 
 // archiveLocation returns where nothing is yet; the tenant's lock keeps it so.

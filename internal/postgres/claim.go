@@ -36,7 +36,7 @@ func (s *session) claim(
 	for _, repair := range s.objectRepairs(f) {
 		statements = append(statements, repair.statements...)
 	}
-	if err := s.makeRoles(ctx, f, s.wanted(f.record, spec), statements...); err != nil {
+	if err := s.makeRoles(ctx, f, s.wanted(f.record, spec), asOwner(f.at, statements...)...); err != nil {
 		return tenant.Database{}, err
 	}
 	tenant.Failpoint(ctx, "database.claimed")
@@ -55,6 +55,9 @@ func (s *session) claim(
 // takeOver gives the tenant's owner what somebody else owns in the database or schema, as far as the administrator may.
 func (s *session) takeOver(ctx context.Context, f *found) error {
 	doing := "taking over what others own in " + f.at.String()
+	if err := s.exec(ctx, doing, join(f.at.owner)); err != nil {
+		return err
+	}
 	conn, err := s.dial(ctx, f.at.database)
 	if err != nil {
 		return err
@@ -78,5 +81,5 @@ func (s *session) takeOver(ctx context.Context, f *found) error {
 		}
 	}
 	tenant.Failpoint(ctx, "database.owned")
-	return nil
+	return s.exec(ctx, doing, leave(f.at.owner))
 }

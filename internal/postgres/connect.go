@@ -266,5 +266,13 @@ func isClosed(err error) bool {
 // ident quotes an identifier.
 func ident(parts ...string) string { return pgx.Identifier(parts).Sanitize() }
 
+func idents(names []string) string {
+	quoted := make([]string, 0, len(names))
+	for _, name := range names {
+		quoted = append(quoted, ident(name))
+	}
+	return strings.Join(quoted, ", ")
+}
+
 // literal quotes a text for statements that take no parameters; standard_conforming_strings is on (see settings).
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

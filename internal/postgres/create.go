@@ -13,7 +13,7 @@ func (s *session) createDatabase(
 	ctx context.Context, f *found, want record, from *template, spec tenant.DatabaseSpec,
 	release func(context.Context) error,
 ) error {
-	if err := s.makeRoles(ctx, f, want); err != nil {
+	if err := s.makeRoles(ctx, f, want, join(f.at.owner)); err != nil {
 		return err
 	}
 	tenant.Failpoint(ctx, "database.roles")
@@ -110,6 +110,7 @@ func (s *session) adoptClone(ctx context.Context, f *found) error {
 	err := s.inDatabase(ctx, f.at.database, "taking over the clone "+f.at.database,
 		"REASSIGN OWNED BY "+ident(s.templateOwner())+" TO "+ident(f.at.owner),
 		grantBlock(f.at, f.record.ReadOnly),
+		leave(f.at.owner),
 	)
 	if err != nil {
 		return err
@@ -124,6 +125,7 @@ func (s *session) createSchema(
 ) error {
 	at := f.at
 	more := []string{
+		join(at.owner),
 		"CREATE SCHEMA " + ident(at.schema) + " AUTHORIZATION " + ident(at.owner),
 		"COMMENT ON SCHEMA " + ident(at.schema) + " IS " + literal(s.config.Keyring.Mark(at.marked())),
 		"GRANT USAGE ON SCHEMA " + ident(at.schema) + " TO " + ident(at.app),
@@ -137,6 +139,7 @@ func (s *session) createSchema(
 		"RESET ROLE",
 		"RESET search_path",
 		grantBlock(at, want.ReadOnly),
+		leave(at.owner),
 	)
 	if err := s.makeRoles(ctx, f, want, more...); err != nil {
 		return err

@@ -87,12 +87,15 @@ func (s *session) dispose(ctx context.Context, f *found, how tenant.Disposal) er
 }
 
 func (s *session) dropDatabase(ctx context.Context, f *found, how tenant.Disposal) error {
-	statement := "DROP DATABASE " + ident(f.at.database)
+	doing, statement := "dropping the database "+f.at.database, "DROP DATABASE "+ident(f.at.database)
 	if how.Force {
 		statement += " WITH (FORCE)"
 	}
-	if err := s.exec(ctx, "dropping the database "+f.at.database, statement); err != nil {
+	if err := s.exec(ctx, doing, join(f.present()...)); err != nil {
 		return err
+	}
+	if err := s.exec(ctx, doing, statement); err != nil {
+		return errors.Join(err, s.exec(ctx, doing, leave(f.present()...)))
 	}
 	tenant.Failpoint(ctx, "database.dropped")
 	if err := s.dropRoles(ctx, f); err != nil {
@@ -108,7 +111,7 @@ func (s *session) dropSchema(ctx context.Context, f *found, how tenant.Disposal)
 		return err
 	}
 	tenant.Failpoint(ctx, "database.idle")
-	statements := []string{"DROP SCHEMA " + ident(f.at.schema) + " CASCADE"}
+	statements := []string{join(f.present()...), "DROP SCHEMA " + ident(f.at.schema) + " CASCADE"}
 	for _, role := range f.present() {
 		statements = append(
 			statements,
@@ -198,6 +201,9 @@ func (s *session) awaitIdle(ctx context.Context, f *found, force bool) error {
 	}
 	text := `SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND (usename = ANY ($1) OR datname = $2)`
 	if force {
+		if err := s.exec(ctx, doing, join(f.present()...)); err != nil {
+			return err
+		}
 		text = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 			WHERE pid <> pg_backend_pid() AND (usename = ANY ($1) OR datname = $2)`
 	}

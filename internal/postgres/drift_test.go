@@ -251,13 +251,6 @@ func drifts(isolation tenant.Isolation) map[string]drift {
 			0,
 			false,
 		},
-		"an administrator shut out": {
-			[]string{"REVOKE {BASE}_app_a FROM tenant_admin GRANTED BY tenant_admin"},
-			"the administrator is no member of role {BASE}_app_a",
-			false,
-			0,
-			false,
-		},
 	}
 	if isolation == tenant.IsolationSchema {
 		out["the schema's owner"] = drift{

@@ -198,6 +198,9 @@ func (s *session) mendAndEnter(ctx context.Context, f *found, spec tenant.Databa
 		return nil, err
 	}
 	if f.pending() {
+		if err := s.exec(ctx, "taking over the clone "+f.at.database, join(f.at.owner)); err != nil {
+			return nil, err
+		}
 		if err := s.adoptClone(ctx, f); err != nil {
 			return nil, err
 		}

@@ -63,6 +63,7 @@ func fifty(t *testing.T, x *tenants, pools []*postgres.Backend) {
 		require.Len(t, database.Applied, 2, id)
 	}
 	require.Empty(t, x.leftovers(t))
+	require.Empty(t, x.memberships(t), "the administrator is a member of no tenant's role")
 	for _, err := range atOnce(many, func(n int) error {
 		return pools[n%2].Delete(t.Context(), specs[n].Tenant, specs[n].Place, tenant.Disposal{How: tenant.Drop}, &tenanttest.Journal{})
 	}) {
@@ -70,4 +71,14 @@ func fifty(t *testing.T, x *tenants, pools []*postgres.Backend) {
 	}
 	require.Empty(t, x.pick(t, false))
 	require.Empty(t, x.leftovers(t))
+}
+
+// memberships are the tenants' roles that the administrator may act as.
+func (w *world) memberships(tb testing.TB) []string {
+	tb.Helper()
+	return w.named(
+		tb,
+		`SELECT rolname FROM pg_roles WHERE pg_has_role('tenant_admin', oid, 'USAGE') AND rolname NOT LIKE '%\_\_%' AND`,
+		"rolname",
+	)
 }

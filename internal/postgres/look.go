@@ -54,7 +54,6 @@ type roleState struct {
 	Expires  bool     `json:"expires"`
 	Of       []string `json:"of"`    // the roles that it is a member of
 	Stuck    []string `json:"stuck"` // those of them that somebody else has granted, and alone can revoke (PostgreSQL 16)
-	Ours     bool     `json:"ours"`  // the administrator may act as it
 	Settings []string `json:"settings"`
 }
 
@@ -83,7 +82,6 @@ const lookQuery = `SELECT jsonb_build_object(
 		'stuck', (SELECT coalesce(jsonb_agg(DISTINCT g.rolname), '[]') FROM pg_auth_members m
 			JOIN pg_roles g ON g.oid = m.roleid WHERE m.member = r.oid AND pg_get_userbyid(m.grantor) <> current_user
 			AND current_setting('server_version_num')::int >= 160000),
-		'ours', pg_has_role(current_user, r.oid, 'USAGE'),
 		'settings', coalesce((SELECT to_jsonb(s.setconfig) FROM pg_db_role_setting s
 			WHERE s.setrole = r.oid AND s.setdatabase = 0), '[]'))), '{}')
 		FROM pg_roles r WHERE r.rolname = ANY ($2)))::text`
@@ -181,7 +179,11 @@ func (f *found) decide(keyring *tenant.Keyring) error {
 // looksMarked reports whether a comment is anybody's mark.
 func looksMarked(text string) bool { return strings.HasPrefix(text, "tenantry") }
 
+// mine reports whether the administrator may act as the owner of the object, or make itself able to.
 func (f *found) mine() bool {
+	if _, owner, _ := f.object(); owner == f.at.owner && f.role {
+		return true
+	}
 	if f.at.place.Isolation == tenant.IsolationSchema {
 		return f.Schema.Mine
 	}

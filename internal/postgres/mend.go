@@ -99,8 +99,15 @@ func (s *session) mend(ctx context.Context, f *found, want record) error {
 	if err != nil {
 		return err
 	}
-	for _, repair := range append(repairs, s.objectRepairs(f)...) {
+	for _, repair := range repairs {
 		statements = append(statements, repair.statements...)
+	}
+	var outside []string
+	for _, repair := range s.objectRepairs(f) {
+		outside = append(outside, repair.statements...)
+	}
+	if len(outside) > 0 {
+		statements = append(statements, asOwner(f.at, outside...)...)
 	}
 	if anew || want.Version != before.Version {
 		rotated, err := s.rotate(f, want)

@@ -15,6 +15,19 @@ type repair struct {
 	statements []string // as the administrator, in the URL's database
 }
 
+// The administrator is a member of a tenant's roles only while it acts as one: what a server does for each command of
+// somebody who is a member of thirty thousand roles takes it seconds.
+
+// join makes the administrator a member of the roles, leave ends that; neither minds if it is so already.
+func join(roles ...string) string { return "GRANT " + idents(roles) + " TO CURRENT_USER" }
+
+func leave(roles ...string) string { return "REVOKE " + idents(roles) + " FROM CURRENT_USER" }
+
+// asOwner has statements, which stand in one transaction, run by a member of the owner.
+func asOwner(at location, statements ...string) []string {
+	return append(append([]string{join(at.owner)}, statements...), leave(at.owner))
+}
+
 // newRoles creates the tenant's roles, the owner with its mark first.
 func (s *session) newRoles(at location, want record) ([]string, error) {
 	owner, err := s.newOwner(at, want)
@@ -36,7 +49,6 @@ func (s *session) newOwner(at location, want record) ([]string, error) {
 	return []string{
 		"CREATE ROLE " + ident(at.owner) + " LOGIN PASSWORD " + literal(password),
 		s.commentRole(at, want),
-		"GRANT " + ident(at.owner) + " TO CURRENT_USER",
 	}, nil
 }
 
@@ -49,10 +61,7 @@ func (s *session) commentRole(at location, want record) string {
 }
 
 func newApp(at location) []string {
-	return []string{
-		"CREATE ROLE " + ident(at.app) + " NOLOGIN",
-		"GRANT " + ident(at.app) + " TO CURRENT_USER",
-	}
+	return []string{"CREATE ROLE " + ident(at.app) + " NOLOGIN"}
 }
 
 // newLogin creates the role that the application logs in as while the version of its password is the wanted one.
@@ -64,7 +73,6 @@ func (s *session) newLogin(at location, want record) ([]string, error) {
 	}
 	out := []string{
 		"CREATE ROLE " + ident(name) + " LOGIN PASSWORD " + literal(password) + " IN ROLE " + ident(at.app),
-		"GRANT " + ident(name) + " TO CURRENT_USER",
 	}
 	if setting := searchPath(at); setting != "" {
 		out = append(out, "ALTER ROLE "+ident(name)+" SET search_path = "+ident(at.schema))
@@ -177,12 +185,6 @@ func attributeRepairs(f *found, name string, role roleState) []repair {
 		out = append(out, repair{
 			what: "role " + name + " is a superuser, replicates or bypasses row security",
 			loss: "only a superuser can take that away",
-		})
-	}
-	if !role.Ours {
-		out = append(out, repair{
-			what:       "the administrator is no member of role " + name,
-			statements: []string{"GRANT " + ident(name) + " TO CURRENT_USER"},
 		})
 	}
 	if isLogin && name != at.owner {

@@ -44,7 +44,7 @@ func (s *session) dropRow(ctx context.Context, f *found, how tenant.Disposal) er
 		)
 	}
 	for _, role := range f.present() {
-		statements = append(statements, "DROP OWNED BY "+ident(role), "DROP ROLE "+ident(role))
+		statements = append(statements, join(role), "DROP OWNED BY "+ident(role), "DROP ROLE "+ident(role))
 	}
 	if err := s.exec(ctx, "dropping "+f.at.String(), statements...); err != nil {
 		return err
