@@ -23,7 +23,8 @@ func main() {
 	tell := flag.Bool("version", false, "print the version and the commit")
 	flag.Parse()
 	if *tell {
-		fmt.Fprintln(os.Stdout, "terraform-provider-tenant "+version())
+		_, err := fmt.Fprintln(os.Stdout, "terraform-provider-tenant "+version())
+		end(err)
 		return
 	}
 	var options []tf6server.ServeOpt
@@ -33,6 +34,10 @@ func main() {
 	err := tf6server.Serve(provider.Address, func() tfprotov6.ProviderServer {
 		return provider.NewServer(provider.Options{Version: version(), Failpoint: failpoint()})
 	}, options...)
+	end(err)
+}
+
+func end(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

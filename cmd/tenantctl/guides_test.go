@@ -44,7 +44,7 @@ func clone(t *testing.T) string {
 		"GNUmakefile", "go.mod", "go.sum", "cmd", "examples", "internal", "modules", "tools/go.mod",
 	} {
 		source, target := filepath.Join(repository(), name), filepath.Join(dir, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(target), 0o755))
+		require.NoError(t, os.MkdirAll(filepath.Dir(target), 0o700))
 		require.NoError(t, exec.CommandContext(t.Context(), "cp", "-R", source, target).Run())
 	}
 	sources, err := filepath.Glob(filepath.Join(repository(), "*.go"))
@@ -72,7 +72,7 @@ func TestAccGuides(t *testing.T) {
 	for _, name := range []string{
 		"quickstart", "by-hand", "brownfield", "migrations", "secrets-and-keys", "upgrading",
 	} {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // see above
+		t.Run(name, func(t *testing.T) {
 			g := readGuide(t, filepath.Join(repository(), "templates", "guides", name+".md"))
 			require.NotEmpty(t, g.commands)
 			bash := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", g.commands)

@@ -43,14 +43,11 @@ func run(ctx context.Context, args []string, to io.Writer) error {
 }
 
 func writeCodes(to io.Writer) error {
-	if _, err := fmt.Fprint(to, "| code | class | what it means | what to do |\n| --- | --- | --- | --- |\n"); err != nil {
-		return err
-	}
+	table := []byte("| code | class | what it means | what to do |\n| --- | --- | --- | --- |\n")
 	for _, info := range tenant.Codes() {
-		_, err := fmt.Fprintf(to, "| `%s` | %s | %s | %s |\n", info.Code, info.Class, info.Meaning, info.Remedy)
-		if err != nil {
-			return err
-		}
+		row := fmt.Sprintf("| `%s` | %s | %s | %s |", info.Code, info.Class, info.Meaning, info.Remedy)
+		table = append(append(table, row...), '\n')
 	}
-	return nil
+	_, err := to.Write(table)
+	return err
 }
