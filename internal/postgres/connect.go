@@ -94,6 +94,7 @@ func (b *Backend) settings(config *pgx.ConnConfig, lockTimeout time.Duration) {
 		"TimeZone":                    "UTC",
 		"bytea_output":                "hex",
 		"extra_float_digits":          "1",
+		"jit":                         "off", // compiling a look at the catalogs takes longer than the look
 		"client_min_messages":         "warning",
 		"lock_timeout":                milliseconds(lockTimeout),
 	})

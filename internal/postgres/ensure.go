@@ -149,10 +149,13 @@ func (s *session) kept(has, want record) record {
 // converge brings everything about an existing object to what spec says, and returns what is then true. What makes it
 // refuse is looked at before anything is changed.
 func (s *session) converge(ctx context.Context, f *found, spec tenant.DatabaseSpec) (tenant.Database, error) {
+	if f.fresh && s.wanted(f.record, spec) != f.record { // roles were left that are not as spec says
+		f.fresh, f.cloned = false, nil
+	}
 	if f.cloned != nil {
 		return s.database(f, f.cloned, nil), nil
 	}
-	if f.changed {
+	if f.changed && !f.fresh {
 		again, err := s.look(ctx, f.at)
 		if err != nil {
 			return tenant.Database{}, err
@@ -174,6 +177,9 @@ func (s *session) converge(ctx context.Context, f *found, spec tenant.DatabaseSp
 
 // enterOrMend logs in as the owner; if that is refused, what the administrator can mend comes first.
 func (s *session) enterOrMend(ctx context.Context, f *found, spec tenant.DatabaseSpec) (*inside, error) {
+	if f.fresh {
+		return s.enter(ctx, f)
+	}
 	if !f.role || f.pending() {
 		return s.mendAndEnter(ctx, f, spec)
 	}

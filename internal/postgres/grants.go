@@ -77,9 +77,12 @@ BEGIN
 		FROM (SELECT n.nspname, c.relname, c.relkind, n.nspname = home AND (c.relname = ANY (%[6]s::name[]) OR
 			c.relname = 'goose_db_version_id_seq') AS own, ARRAY(SELECT a.privilege_type FROM aclexplode(c.relacl) a
 			JOIN pg_roles g ON g.oid = a.grantee WHERE g.rolname = app) AS has
-			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname NOT LIKE 'pg\_%%'
-			AND c.relowner = (SELECT oid FROM pg_roles WHERE rolname = me)) r LOOP
+			FROM pg_roles m
+			JOIN pg_shdepend i ON i.refclassid = 'pg_authid'::regclass AND i.refobjid = m.oid AND i.deptype = 'o'
+				AND i.classid = 'pg_class'::regclass
+				AND i.dbid = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+			JOIN pg_class c ON c.oid = i.objid JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE m.rolname = me AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname NOT LIKE 'pg\_%%') r LOOP
 		IF NOT o.has <@ o.wanted THEN
 			EXECUTE format('REVOKE ALL ON TABLE %%I.%%I FROM %%I', o.nspname, o.relname, app);
 			o.has := '{}';

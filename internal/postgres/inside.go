@@ -90,8 +90,10 @@ func (in *inside) converge(ctx context.Context, spec tenant.DatabaseSpec) (tenan
 	if err != nil {
 		return tenant.Database{}, err
 	}
-	if err := in.mend(ctx, in.f, in.wanted(in.f.record, spec)); err != nil {
-		return tenant.Database{}, err
+	if !in.f.fresh {
+		if err := in.mend(ctx, in.f, in.wanted(in.f.record, spec)); err != nil {
+			return tenant.Database{}, err
+		}
 	}
 	drifted, err := in.prepare(ctx, spec.Extensions)
 	if err != nil {

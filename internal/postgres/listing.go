@@ -16,6 +16,9 @@ func ownTables() []string {
 	}
 }
 
+// No catalog has an index by schema, and the shared database of a pool has the objects of all its tenants: so what is in a
+// schema is found by its dependency on it, and what somebody owns by the dependency on the owner.
+
 // listing returns a row for each object of the product's schema: what it is called, and what the server says of it. $1
 // is our own schema, whose name is left out so that listings of two tenants are equal; $2 says that other schemas count,
 // too; $3 is our own tables, $4 the application's role. Owners and the application's privileges are compared elsewhere;
@@ -24,15 +27,18 @@ const listing = `WITH spaces AS (
 	SELECT n.oid, CASE WHEN n.nspname = $1 THEN '' ELSE quote_ident(n.nspname) || '.' END AS prefix FROM pg_namespace n
 	WHERE n.nspname = $1 OR $2 AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%'
 ), relations AS (
-	SELECT c.*, s.prefix || quote_ident(c.relname) AS name FROM pg_class c JOIN spaces s ON s.oid = c.relnamespace
-	WHERE NOT (c.relname = ANY ($3) AND s.prefix = '') AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+	SELECT c.*, s.prefix || quote_ident(c.relname) AS name FROM spaces s
+	JOIN pg_depend i ON i.refclassid = 'pg_namespace'::regclass AND i.refobjid = s.oid AND i.classid = 'pg_class'::regclass
+	JOIN pg_class c ON c.oid = i.objid WHERE NOT (c.relname = ANY ($3) AND s.prefix = '') AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
 	AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
 		AND (d.deptype = 'e' OR d.deptype = 'a' AND c.relkind = 'S' AND d.refobjid IN
 			(SELECT o.oid FROM pg_class o WHERE o.relname = ANY ($3))))
 	AND NOT (c.relkind = 'S' AND c.relname = 'goose_db_version_id_seq')
 ), routines AS (
 	SELECT p.*, s.prefix || quote_ident(p.proname) || '(' || pg_get_function_identity_arguments(p.oid) || ')' AS name
-	FROM pg_proc p JOIN spaces s ON s.oid = p.pronamespace WHERE p.proname <> 'tenantry_tenant' AND
+	FROM spaces s
+	JOIN pg_depend i ON i.refclassid = 'pg_namespace'::regclass AND i.refobjid = s.oid AND i.classid = 'pg_proc'::regclass
+	JOIN pg_proc p ON p.oid = i.objid WHERE p.proname <> 'tenantry_tenant' AND
 	NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
 )
 SELECT 'relation ' || r.name AS object, concat_ws(' ', r.relkind, r.relpersistence, r.relrowsecurity, r.relforcerowsecurity,
@@ -70,7 +76,9 @@ SELECT 'type ' || s.prefix || quote_ident(t.typname), concat_ws(' ', t.typtype, 
 	t.typtypmod), t.typnotnull, t.typdefault, (SELECT string_agg(quote_literal(e.enumlabel), ',' ORDER BY e.enumsortorder)
 		FROM pg_enum e WHERE e.enumtypid = t.oid), (SELECT string_agg(pg_get_constraintdef(k.oid), ' ' ORDER BY k.conname)
 		FROM pg_constraint k WHERE k.contypid = t.oid AND k.contype <> 'n'))
-	FROM pg_type t JOIN spaces s ON s.oid = t.typnamespace WHERE t.typtype IN ('e', 'd') AND
+	FROM spaces s
+	JOIN pg_depend i ON i.refclassid = 'pg_namespace'::regclass AND i.refobjid = s.oid AND i.classid = 'pg_type'::regclass
+	JOIN pg_type t ON t.oid = i.objid WHERE t.typtype IN ('e', 'd') AND
 	NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e')
 UNION ALL
 SELECT 'schema ' || quote_ident(n.nspname), '' FROM pg_namespace n JOIN spaces s ON s.oid = n.oid WHERE s.prefix <> ''
@@ -110,8 +118,11 @@ compared AS (
 		CASE WHEN n.nspname = $1 AND (c.relname = ANY ($3) OR c.relkind = 'S' AND c.relname = 'goose_db_version_id_seq')
 			THEN '{}' WHEN c.relkind = 'S' THEN w.s ELSE w.r END AS wanted,
 		ARRAY(SELECT a.privilege_type FROM aclexplode(c.relacl) a, app WHERE a.grantee = app.oid ORDER BY 1) AS has
-	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, me, wanted w
-	WHERE c.relowner = me.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname NOT LIKE 'pg\_%'
+	FROM me CROSS JOIN wanted w
+	JOIN pg_shdepend i ON i.refclassid = 'pg_authid'::regclass AND i.refobjid = me.oid AND i.classid = 'pg_class'::regclass
+		AND i.deptype = 'o' AND i.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+	JOIN pg_class c ON c.oid = i.objid JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname NOT LIKE 'pg\_%'
 	UNION ALL
 	SELECT 'schema ' || quote_ident(n.nspname), ARRAY['USAGE'],
 		ARRAY(SELECT a.privilege_type FROM aclexplode(n.nspacl) a, app WHERE a.grantee = app.oid ORDER BY 1)
@@ -130,7 +141,9 @@ SELECT name, array_to_string(has, ', '), array_to_string(wanted, ', ') FROM comp
 const strangers = `SELECT o.name, pg_get_userbyid(o.owner), pg_has_role($4::name, o.owner, 'USAGE') FROM (
 	SELECT CASE c.relkind WHEN 'S' THEN 'sequence ' WHEN 'v' THEN 'view ' WHEN 'm' THEN 'materialized view '
 		WHEN 'f' THEN 'foreign table ' ELSE 'table ' END || format('%I.%I', n.nspname, c.relname) AS name, c.relowner AS owner
-	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	FROM pg_namespace n
+	JOIN pg_depend i ON i.refclassid = 'pg_namespace'::regclass AND i.refobjid = n.oid AND i.classid = 'pg_class'::regclass
+	JOIN pg_class c ON c.oid = i.objid
 	WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND (n.nspname = $1 OR $3 AND n.nspname <> 'information_schema'
 		AND n.nspname NOT LIKE 'pg\_%') AND NOT EXISTS (SELECT FROM pg_depend d
 			WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('e', 'a', 'i'))
@@ -140,7 +153,9 @@ const strangers = `SELECT o.name, pg_get_userbyid(o.owner), pg_has_role($4::name
 			WHERE d.classid = 'pg_namespace'::regclass AND d.objid = n.oid AND d.deptype = 'e')
 	UNION ALL
 	SELECT 'routine ' || format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)), p.proowner
-	FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE (n.nspname = $1 OR $3 AND
+	FROM pg_namespace n
+	JOIN pg_depend i ON i.refclassid = 'pg_namespace'::regclass AND i.refobjid = n.oid AND i.classid = 'pg_proc'::regclass
+	JOIN pg_proc p ON p.oid = i.objid WHERE (n.nspname = $1 OR $3 AND
 		n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%') AND NOT EXISTS (SELECT FROM pg_depend d
 			WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
 	) AS o (name, owner) WHERE o.owner <> (SELECT oid FROM pg_roles WHERE rolname = $2) ORDER BY 1`
