@@ -7,6 +7,10 @@
 // or its marks, would be replaced, and it would learn so from its own next look. Where several hosts, or people, write
 // the zone, use dynamic updates instead (package rfc2136), which PowerDNS takes too: there the server itself checks.
 //
+// Records that somebody has switched off ("disabled") are not shown to a look at one name, and a look at all of the zone
+// would cost each tenant as much as there are tenants. So they count as absent, and one that has the very name and type of a
+// record set that is to be made is replaced by it.
+//
 // The zone should have a soa_edit_api (PowerDNS sets DEFAULT), or its serial does not move and secondaries see nothing.
 package powerdns
 

@@ -8,18 +8,17 @@ import (
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
-// recordsOf are the record sets in the domain's form. A record that somebody has switched off is there, so it is nothing
-// to overwrite, and differs from what is wanted, so it is switched on again where it is ours.
+// recordsOf are the record sets in the domain's form, without what somebody has switched off: only a look at all of a zone
+// shows that.
 func recordsOf(sets []rrset) []tenant.Record {
 	var out []tenant.Record
 	for _, set := range sets {
 		for _, record := range set.Records {
-			value := valueOf(set.Type, record.Content)
 			if record.Disabled {
-				value = "disabled: " + value
+				continue
 			}
 			out = append(out, tenant.Record{
-				Name: tenant.PlainName(set.Name), Type: set.Type, Values: []string{value},
+				Name: tenant.PlainName(set.Name), Type: set.Type, Values: []string{valueOf(set.Type, record.Content)},
 				TTL: time.Duration(set.TTL) * time.Second,
 			})
 		}
