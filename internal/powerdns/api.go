@@ -97,7 +97,11 @@ func (b *Backend) do(ctx context.Context, doing, method, address string, body, i
 		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return tenant.Fail(tenant.CodeInvalidConfig, doing, fmt.Errorf("the answer is not the API's: %w", err))
+		return tenant.Fail(
+			tenant.CodeInvalidConfig,
+			doing,
+			fmt.Errorf("the answer is not the API's: %w", err),
+		)
 	}
 	return nil
 }
@@ -140,7 +144,7 @@ func retryAfter(header http.Header) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return time.Duration(seconds) * time.Second //nolint:gosec // 16 bits
+	return time.Duration(seconds) * time.Second
 }
 
 // setOf is the record set in the API's form, as a replacement of whatever is there of that name and type.

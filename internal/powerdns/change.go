@@ -95,7 +95,11 @@ func (b *Backend) cut(ctx context.Context, doing, name string) error {
 		for _, set := range there {
 			if set.Type == "NS" || set.Type == "DNAME" {
 				return tenant.Fail(tenant.CodeForeign, doing, fmt.Errorf(
-					"%w: %s/%s takes the names from there on down out of the zone", tenant.ErrForeign, parent, set.Type))
+					"%w: %s/%s takes the names from there on down out of the zone",
+					tenant.ErrForeign,
+					parent,
+					set.Type,
+				))
 			}
 		}
 		name = parent
@@ -109,7 +113,7 @@ func (b *Backend) change(ctx context.Context, doing string, decide func() (*patc
 		return tenant.Fail(tenant.CodeCanceled, doing, err)
 	}
 	defer b.config.Turns.giveBack()
-	deadline, pause, accepted, tries := time.Now().Add(b.config.Settle), firstPause, false, 0
+	patience, accepted, tries := b.patience(), false, 0
 	for {
 		changes, err := decide()
 		if err != nil && !errors.Is(err, tenant.ErrAbsent) {
@@ -118,21 +122,15 @@ func (b *Backend) change(ctx context.Context, doing string, decide func() (*patc
 		if err != nil || changes == nil {
 			return err
 		}
-		if !accepted {
+		if accepted {
+			err = patience.wait(ctx, doing)
+		} else {
 			tries++
-			if accepted, err = b.send(ctx, doing, changes, tries == maxTries); err != nil {
-				return err
-			}
-			continue
+			accepted, err = b.send(ctx, doing, changes, tries == maxTries)
 		}
-		if !time.Now().Before(deadline) {
-			return tenant.Fail(tenant.CodeUnavailable, doing, fmt.Errorf(
-				"the server accepted the change and does not show it after %s: does it read from a copy that lags?", b.config.Settle))
-		}
-		if err := wait(ctx, doing, pause); err != nil {
+		if err != nil {
 			return err
 		}
-		pause = min(2*pause, longPause)
 	}
 }
 
@@ -147,9 +145,27 @@ func (b *Backend) send(ctx context.Context, doing string, changes *patch, last b
 	return err == nil, err
 }
 
-func wait(ctx context.Context, doing string, pause time.Duration) error {
-	timer := time.NewTimer(pause)
+// patience is how long a call still waits for the server to show a change, and how long next.
+type patience struct {
+	settle   time.Duration
+	deadline time.Time
+	pause    time.Duration
+}
+
+func (b *Backend) patience() *patience {
+	return &patience{b.config.Settle, time.Now().Add(b.config.Settle), firstPause}
+}
+
+func (p *patience) wait(ctx context.Context, doing string) error {
+	if !time.Now().Before(p.deadline) {
+		return tenant.Fail(tenant.CodeUnavailable, doing, fmt.Errorf(
+			"the server accepted the change and does not show it after %s: does it read from a copy that lags?",
+			p.settle,
+		))
+	}
+	timer := time.NewTimer(p.pause)
 	defer timer.Stop()
+	p.pause = min(2*p.pause, longPause)
 	select {
 	case <-ctx.Done():
 		return tenant.Fail(tenant.CodeCanceled, doing, ctx.Err())
@@ -171,7 +187,10 @@ func (b *Backend) put(seen view, id tenant.ID, want tenant.Record) *patch {
 func (b *Backend) drop(seen view, recordType string) *patch {
 	changes := &patch{}
 	if _, there := seen.Own[recordType]; there {
-		changes.RRsets = append(changes.RRsets, rrset{Name: seen.name + ".", Type: recordType, ChangeType: "DELETE"})
+		changes.RRsets = append(
+			changes.RRsets,
+			rrset{Name: seen.name + ".", Type: recordType, ChangeType: "DELETE"},
+		)
 	}
 	owners := seen.texts()
 	owners.Records = slices.DeleteFunc(owners.Records, func(r record) bool {

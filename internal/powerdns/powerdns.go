@@ -122,7 +122,12 @@ func (b *Backend) Close() error {
 func (b *Backend) Zone() string { return b.config.Zone }
 
 // Ensure makes the record set, or changes it if it is ours: see tenant.Records.
-func (b *Backend) Ensure(ctx context.Context, id tenant.ID, record tenant.Record, journal tenant.Journal) error {
+func (b *Backend) Ensure(
+	ctx context.Context,
+	id tenant.ID,
+	record tenant.Record,
+	journal tenant.Journal,
+) error {
 	doing := b.doing("making", record.Name, record.Type)
 	want, err := record.Check(b.config.Zone)
 	if err != nil {
@@ -170,7 +175,12 @@ func (b *Backend) Read(ctx context.Context, id tenant.ID, name, recordType strin
 
 // Delete removes the record set and its mark: see tenant.Records. A record of another type that somebody put beside
 // ours stays, and does not keep ours from going.
-func (b *Backend) Delete(ctx context.Context, id tenant.ID, name, recordType string, journal tenant.Journal) error {
+func (b *Backend) Delete(
+	ctx context.Context,
+	id tenant.ID,
+	name, recordType string,
+	journal tenant.Journal,
+) error {
 	doing, sent := b.doing("deleting", name, recordType), false
 	err := b.change(ctx, doing, func() (*patch, error) {
 		seen, err := b.look(ctx, doing, id, name)
@@ -192,7 +202,12 @@ func (b *Backend) Delete(ctx context.Context, id tenant.ID, name, recordType str
 }
 
 // ClaimRecord marks a record set that nobody has marked: see tenant.RecordClaimer.
-func (b *Backend) ClaimRecord(ctx context.Context, id tenant.ID, record tenant.Record, journal tenant.Journal) error {
+func (b *Backend) ClaimRecord(
+	ctx context.Context,
+	id tenant.ID,
+	record tenant.Record,
+	journal tenant.Journal,
+) error {
 	doing := b.doing("claiming", record.Name, record.Type)
 	want, err := record.Check(b.config.Zone)
 	if err != nil {

@@ -19,7 +19,13 @@ import (
 
 func (w *world) cname(id tenant.ID) tenant.Record {
 	return tenant.Record{
-		Name: tenant.DefaultHostname(id, w.zone), Type: "CNAME", Values: []string{"edge." + w.zone}, TTL: 5 * time.Minute,
+		Name: tenant.DefaultHostname(
+			id,
+			w.zone,
+		),
+		Type:   "CNAME",
+		Values: []string{"edge." + w.zone},
+		TTL:    5 * time.Minute,
 	}
 }
 
@@ -94,7 +100,11 @@ func TestStatus(t *testing.T) {
 			if request.Method != http.MethodPatch {
 				return nil, nil //nolint:nilnil // let it pass
 			}
-			return answer(status, http.Header{"Retry-After": {"7"}, "Location": {w.url}}, `{"error": "no such luck"}`), nil
+			return answer(
+				status,
+				http.Header{"Retry-After": {"7"}, "Location": {w.url}},
+				`{"error": "no such luck"}`,
+			), nil
 		}}
 		config := w.config(tenanttest.Keyring(t))
 		config.Transport = way
@@ -134,7 +144,11 @@ func TestRefused(t *testing.T) {
 
 func TestInvalidConfig(t *testing.T) {
 	t.Parallel()
-	good := powerdns.Config{URL: "https://dns.example:8081", Zone: "app.example", APIKey: tenant.NewSecret("hush")}
+	good := powerdns.Config{
+		URL:    "https://dns.example:8081",
+		Zone:   "app.example",
+		APIKey: tenant.NewSecret("hush"),
+	}
 	for title, change := range map[string]func(*powerdns.Config){
 		"no url":     func(c *powerdns.Config) { c.URL = "" },
 		"odd scheme": func(c *powerdns.Config) { c.URL = "ftp://hush@dns.example" },
@@ -292,14 +306,15 @@ func TestTurns(t *testing.T) {
 		}
 		return nil, nil //nolint:nilnil // let it pass
 	}}
-	done := make(chan error, 1)
+	done, holder := make(chan error, 1), open(t, config)
 	go func() {
-		done <- open(t, config).Ensure(context.Background(), "acme", w.cname("acme"), tenant.NoJournal{})
+		done <- holder.Ensure(context.Background(), "acme", w.cname("acme"), tenant.NoJournal{})
 	}()
 	<-inside
 	waiting, stop := context.WithCancel(t.Context())
 	stop()
-	err := w.open(t, tenanttest.Keyring(t)).Delete(waiting, "beta", w.cname("beta").Name, "CNAME", tenant.NoJournal{})
+	err := w.open(t, tenanttest.Keyring(t)).
+		Delete(waiting, "beta", w.cname("beta").Name, "CNAME", tenant.NoJournal{})
 	require.ErrorIs(t, err, context.Canceled)
 	requireFailure(t, err, tenant.CodeCanceled, tenant.Retryable)
 	cancel()

@@ -18,8 +18,12 @@ func recordsOf(sets []rrset) []tenant.Record {
 				continue
 			}
 			out = append(out, tenant.Record{
-				Name: tenant.PlainName(set.Name), Type: set.Type, Values: []string{valueOf(set.Type, record.Content)},
-				TTL: time.Duration(set.TTL) * time.Second,
+				Name: tenant.PlainName(
+					set.Name,
+				),
+				Type:   set.Type,
+				Values: []string{valueOf(set.Type, record.Content)},
+				TTL:    time.Duration(set.TTL) * time.Second,
 			})
 		}
 	}

@@ -59,7 +59,12 @@ func newWorld(tb testing.TB) *world {
 	}, nil)
 	tb.Cleanup(func() { w.api(tb, http.MethodDelete, "/"+w.zone+".", nil, nil) })
 	// Right after its start the server has been seen to refuse a zone that it had just accepted.
-	require.Eventually(tb, func() bool { return len(w.lookup(tb, w.zone, "SOA")) == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(
+		tb,
+		func() bool { return len(w.lookup(tb, w.zone, "SOA")) == 1 },
+		10*time.Second,
+		10*time.Millisecond,
+	)
 	return w
 }
 
@@ -107,7 +112,11 @@ func (w *world) records(tb testing.TB) tenanttest.RecordsWorld {
 		Open: func(ring *tenant.Keyring) tenant.Records { return w.open(tb, ring) },
 		Add: func(tb testing.TB, name, recordType, data string) {
 			tb.Helper()
-			w.set(tb, name, recordType, append(w.contents(tb, name, recordType), content(recordType, data))...)
+			w.set(
+				tb,
+				name,
+				recordType,
+				append(w.contents(tb, name, recordType), content(recordType, data))...)
 		},
 		Replace: func(tb testing.TB, name, recordType, data string) {
 			tb.Helper()
@@ -153,7 +162,13 @@ type rrset struct {
 // set gives the record set these contents, as somebody else would; none deletes it.
 func (w *world) set(tb testing.TB, name, recordType string, contents ...string) {
 	tb.Helper()
-	set := rrset{Name: name + ".", Type: recordType, TTL: 300, ChangeType: "REPLACE", Records: []map[string]any{}}
+	set := rrset{
+		Name:       name + ".",
+		Type:       recordType,
+		TTL:        300,
+		ChangeType: "REPLACE",
+		Records:    []map[string]any{},
+	}
 	for _, content := range contents {
 		set.Records = append(set.Records, map[string]any{"content": content, "disabled": false})
 	}

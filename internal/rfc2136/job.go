@@ -77,7 +77,7 @@ func (j *job) again(ctx context.Context, err error) error {
 // update whose prerequisites did not hold, or whose answer was lost, is decided about again by a fresh look. After one
 // that was accepted nothing is sent: a server that does not show it yet is waited for.
 func (j *job) change(ctx context.Context, decide func(view) (*dns.Msg, error)) error {
-	deadline, pause, accepted := time.Now().Add(j.backend.config.Settle), firstPause, false
+	patience, accepted := j.patience(), false
 	for {
 		update, err := j.decide(ctx, decide)
 		if err != nil || update == nil {
@@ -91,13 +91,9 @@ func (j *job) change(ctx context.Context, decide func(view) (*dns.Msg, error)) e
 				continue
 			}
 		}
-		if !time.Now().Before(deadline) {
-			return j.unsettled(accepted)
-		}
-		if err := j.wait(ctx, pause); err != nil {
+		if err := patience.wait(ctx, j.session.doing, j.unsettled(accepted)); err != nil {
 			return err
 		}
-		pause = min(2*pause, longPause)
 	}
 }
 
@@ -148,12 +144,27 @@ func (j *job) unsettled(accepted bool) error {
 		"the server accepted the update and does not show it after %s: is it a secondary that lags?", settle))
 }
 
-func (j *job) wait(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
+// patience is how long a call still waits, and how long next.
+type patience struct {
+	deadline time.Time
+	pause    time.Duration
+}
+
+func (j *job) patience() *patience {
+	return &patience{time.Now().Add(j.backend.config.Settle), firstPause}
+}
+
+// wait fails with spent once the time has run out.
+func (p *patience) wait(ctx context.Context, doing string, spent error) error {
+	if !time.Now().Before(p.deadline) {
+		return spent
+	}
+	timer := time.NewTimer(p.pause)
 	defer timer.Stop()
+	p.pause = min(2*p.pause, longPause)
 	select {
 	case <-ctx.Done():
-		return tenant.Fail(tenant.CodeCanceled, j.session.doing, ctx.Err())
+		return tenant.Fail(tenant.CodeCanceled, doing, ctx.Err())
 	case <-timer.C:
 		return nil
 	}
