@@ -114,7 +114,7 @@ func newRoot(o *options) *cobra.Command {
 	flags.BoolVar(&o.json, "json", false, "write JSON for programs: one event a line, or one document")
 	flags.IntVar(&o.parallel, "parallel", defaultParallel(), "how many tenants to work on at once")
 	root.AddCommand(
-		newInit(o), newPlan(o), newApply(o), newStatus(o), newHistory(o), newMail(o), newPool(o),
+		newInit(o), newPlan(o), newApply(o), newStatus(o), newHistory(o), newMail(o), newPool(o), newEdge(o),
 	)
 	root.AddCommand(manPages()...)
 	return root
