@@ -180,6 +180,21 @@ func (s *scratch) status() map[string]tenantStatus {
 	return byID
 }
 
+// contents are all regular files of the project, by path.
+func (s *scratch) contents() map[string]string {
+	s.t.Helper()
+	files := map[string]string{}
+	require.NoError(s.t, filepath.WalkDir(s.dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path) //nolint:gosec // nobody else writes there
+		files[path] = string(content)
+		return err
+	}))
+	return files
+}
+
 func (s *scratch) mails() []string { return s.files(".tenant/mail/*.eml") }
 
 // requireOnline asserts that the tenants are Online, with one mail each, and nothing half-done anywhere.

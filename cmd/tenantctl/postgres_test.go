@@ -25,9 +25,7 @@ func newPostgresExample(t *testing.T, version string) postgresExample {
 	p := postgresExample{
 		s, acctest.PostgresURL(t, version), acctest.PostgresURL(t, version), acctest.PostgresURL(t, version),
 	}
-	// Servers are shared by tests: each has an installation of its own.
-	installation := "acc-" + strings.ToLower(strings.TrimPrefix(nameOf(t, p.premium), "acc_"))
-	s.edit("main.tf", `installation = "ledgerline"`, `installation = "`+installation+`"`)
+	s.edit("main.tf", `installation = "ledgerline"`, `installation = "`+p.ownInstallation()+`"`)
 	s.env = append(
 		s.env,
 		"TF_VAR_trial_url="+p.trial,
@@ -36,6 +34,11 @@ func newPostgresExample(t *testing.T, version string) postgresExample {
 	)
 	s.ok("init")
 	return p
+}
+
+// ownInstallation is for a test alone: servers are shared.
+func (p postgresExample) ownInstallation() string {
+	return "acc-" + strings.TrimPrefix(nameOf(p.t, p.premium), "acc_")
 }
 
 func nameOf(t *testing.T, at string) string {

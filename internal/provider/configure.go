@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -15,7 +14,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/tenantry/terraform-provider-tenant/internal/keycloak"
 	"github.com/tenantry/terraform-provider-tenant/internal/postgres"
+	"github.com/tenantry/terraform-provider-tenant/internal/rfc2136"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
@@ -39,6 +40,11 @@ type settings struct {
 	zone        string
 	pools       []poolSettings
 	upstreams   map[string]string
+	target      string // where hostnames point at
+	bindings    string // the edge's SQLite file, resolved
+	identity    *keycloak.Config
+	records     *rfc2136.Backend
+	resolvers   []string
 }
 
 type poolSettings struct {
@@ -51,15 +57,12 @@ type poolSettings struct {
 // settings checks everything that can be checked without asking anybody, and says all that is wrong at once.
 func (p *tenantProvider) settings(model configModel) (settings, diag.Diagnostics) {
 	var diags diag.Diagnostics
-	if model.Embedded == nil {
-		diags.Append(invalid(path.Root("embedded"), "The provider has no identity system, no DNS and no edge",
-			doingConfigure, errors.New("embedded is left out, and nothing else supplies them: add "+
-				"embedded = { path = \".tenant\", zone = \"app.localhost\" }")))
-		return settings{}, diags
+	var out settings
+	if model.Embedded != nil {
+		out.folder = p.resolve(model.Embedded.Path.ValueString())
 	}
-	out := settings{folder: p.resolve(model.Embedded.Path.ValueString())}
 	for _, check := range []func(configModel, *settings) diag.Diagnostics{
-		p.checkEmbedded, p.checkKeys, p.checkPools, checkUpstreams,
+		checkSupplied, p.checkEmbedded, p.checkZones, p.checkKeys, p.checkPools, checkUpstreams, p.checkSystems,
 	} {
 		diags.Append(check(model, &out)...)
 	}
@@ -67,6 +70,9 @@ func (p *tenantProvider) settings(model configModel) (settings, diag.Diagnostics
 }
 
 func (p *tenantProvider) checkPools(model configModel, out *settings) diag.Diagnostics {
+	if model.Pools == nil && model.Embedded == nil {
+		return nil // told by checkSupplied
+	}
 	if model.Pools == nil {
 		out.pools = []poolSettings{{
 			Pool:   tenant.Pool{Name: embeddedPool, Isolation: tenant.IsolationDatabase},

@@ -52,7 +52,7 @@ func TestConfigurationThatCannotWork(t *testing.T) {
 	}{
 		"no installation name": {config: `"installation": "Prod EU",` + embedded, at: `installation`, says: `contains 'P'`},
 		"nothing for identity, DNS and edge": {
-			config: `"installation": "test-eu",` + key, at: `embedded`, says: `embedded is left out`,
+			config: `"installation": "test-eu",` + key, at: `embedded`, says: `embedded is left out, and nothing else supplies pools, identity, dns, edge.bindings`,
 		},
 		"a zone that is no name": {
 			config: `"installation": "test-eu","embedded": {"path": ".tenant", "zone": "app_1.localhost"}`,

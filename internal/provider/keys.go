@@ -26,7 +26,10 @@ const (
 func remoteRunVariables() []string { return []string{"TFC_RUN_ID", "TFE_RUN_ID"} }
 
 // checkEmbedded refuses what the embedded files can't be used for.
-func (p *tenantProvider) checkEmbedded(model configModel, out *settings) diag.Diagnostics {
+func (p *tenantProvider) checkEmbedded(model configModel, _ *settings) diag.Diagnostics {
+	if model.Embedded == nil {
+		return nil
+	}
 	var diags diag.Diagnostics
 	at := path.Root("embedded")
 	for _, name := range remoteRunVariables() {
@@ -37,10 +40,6 @@ func (p *tenantProvider) checkEmbedded(model configModel, out *settings) diag.Di
 				name,
 			)))
 		}
-	}
-	out.zone = strings.TrimSuffix(model.Embedded.Zone.ValueString(), ".")
-	if err := checkZone(out.zone); err != nil {
-		diags.Append(invalid(at.AtName("zone"), "The zone can't be named so", doingConfigure, err))
 	}
 	return diags
 }
@@ -92,6 +91,10 @@ func (p *tenantProvider) keys(model configModel, folder string) ([]tenant.Key, d
 			)
 		}
 		return keys, nil
+	}
+	if folder == "" {
+		return nil, invalid(path.Root("keys"), "There is no key", doingConfigure,
+			errors.New("neither keys nor the environment variable "+keysVariable+" has one"))
 	}
 	name := filepath.Join(folder, keyFile)
 	keys, err := readKeyFile(name)

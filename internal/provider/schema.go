@@ -23,6 +23,8 @@ type configModel struct {
 	Installation types.String         `tfsdk:"installation"`
 	Keys         []keyModel           `tfsdk:"keys"`
 	Pools        map[string]poolModel `tfsdk:"pools"`
+	Identity     *identityModel       `tfsdk:"identity"`
+	DNS          *dnsModel            `tfsdk:"dns"`
 	Edge         *edgeModel           `tfsdk:"edge"`
 	Embedded     *embeddedModel       `tfsdk:"embedded"`
 }
@@ -53,6 +55,7 @@ type sqliteModel struct {
 }
 
 type edgeModel struct {
+	Bindings  types.String      `tfsdk:"bindings"`
 	Upstreams map[string]string `tfsdk:"upstreams"`
 }
 
@@ -81,10 +84,18 @@ func (p *tenantProvider) Schema(_ context.Context, _ provider.SchemaRequest, res
 					"named `embedded`, that takes every plan.",
 				NestedObject: schema.NestedAttributeObject{Attributes: poolAttributes(notEmpty)},
 			},
+			"identity": identityAttribute(notEmpty),
+			"dns":      dnsAttribute(notEmpty),
 			"edge": schema.SingleNestedAttribute{
 				Optional:            true,
 				MarkdownDescription: "The proxy in front of the application.",
 				Attributes: map[string]schema.Attribute{
+					"bindings": schema.StringAttribute{
+						Optional:   true,
+						Validators: []validator.String{notEmpty},
+						MarkdownDescription: "The SQLite file with the table that the edge reads, relative to the root module. Left " +
+							"out, `embedded` supplies it.",
+					},
 					"upstreams": schema.MapAttribute{
 						Optional:    true,
 						ElementType: types.StringType,

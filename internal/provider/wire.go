@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenantry/terraform-provider-tenant/internal/dnsproof"
 	"github.com/tenantry/terraform-provider-tenant/internal/edge"
+	"github.com/tenantry/terraform-provider-tenant/internal/keycloak"
 	"github.com/tenantry/terraform-provider-tenant/internal/localid"
 	"github.com/tenantry/terraform-provider-tenant/internal/postgres"
 	"github.com/tenantry/terraform-provider-tenant/internal/sqlite"
@@ -16,49 +18,65 @@ import (
 // wire makes the backends that the settings name, or finds those that another run has made. This is the one place
 // where backends and resources meet.
 func (p *tenantProvider) wire(s settings) *tenant.Backends {
-	shared, now := p.options.Shared, p.options.Clock
-	ring := s.keyring
-	key := []string{ring.Installation(), s.fingerprint, s.folder, s.zone}
-	target := "edge." + s.zone
-	table := sharedBackend(shared, func() *edge.Store {
-		return edge.New(
-			edge.Config{Path: filepath.Join(s.folder, "edge.db"), Zone: s.zone, Keyring: ring, Now: now},
-		)
-	}, key...)
-	zone := sharedBackend(shared, func() *zonefile.Zone {
-		return zonefile.New(zonefile.Config{
-			Path: filepath.Join(
-				s.folder,
-				s.zone+".zone",
-			),
-			Zone:    s.zone,
-			Target:  target,
-			Keyring: ring,
-			Now:     now,
-		})
-	}, key...)
-	proofs := sharedBackend(shared, func() *zonefile.Proofs {
-		return zonefile.NewProofs(filepath.Join(s.folder, "proofs.zone"))
-	}, key...)
-	identities := sharedBackend(shared, func() *localid.Store {
-		return localid.New(localid.Config{
-			Path:     filepath.Join(s.folder, "identity.db"),
-			Keyring:  ring,
-			Now:      now,
-			LoginURL: func(id tenant.ID) string { return "https://" + tenant.DefaultHostname(id, s.zone) + "/login" },
-		})
-	}, key...)
+	table := sharedBackend(p.options.Shared, func() *edge.Store {
+		return edge.New(edge.Config{Path: s.bindings, Zone: s.zone, Keyring: s.keyring, Now: p.options.Clock})
+	}, s.keyring.Installation(), s.fingerprint, s.bindings, s.zone)
+	records, proofs := p.wireDNS(s)
 	return &tenant.Backends{
-		Keyring:    ring,
+		Keyring:    s.keyring,
 		Pools:      p.wirePools(s),
-		Identities: identities,
+		Identities: p.wireIdentities(s),
 		Gate:       table,
 		Zone:       s.zone,
 		Upstreams:  s.upstreams,
 		Domains: tenant.Domains{
-			Records: zone, Claims: table, Proofs: proofs, Bindings: table, Target: target, Now: now,
+			Records:  records,
+			Claims:   table,
+			Proofs:   proofs,
+			Bindings: table,
+			Target:   s.target,
+			Now:      p.options.Clock,
 		},
 	}
+}
+
+// wireDNS returns our zone, and the DNS in which customers prove their hostnames: both real, or both files.
+func (p *tenantProvider) wireDNS(s settings) (tenant.Records, tenant.Proofs) {
+	if s.records != nil {
+		return s.records, sharedBackend(p.options.Shared, func() *dnsproof.DNS {
+			return dnsproof.New(dnsproof.Config{Resolvers: s.resolvers})
+		}, s.resolvers...)
+	}
+	zone := sharedBackend(p.options.Shared, func() *zonefile.Zone {
+		return zonefile.New(zonefile.Config{
+			Path: filepath.Join(s.folder, s.zone+".zone"), Zone: s.zone, Target: s.target,
+			Keyring: s.keyring, Now: p.options.Clock,
+		})
+	}, s.keyring.Installation(), s.fingerprint, s.folder, s.zone)
+	return zone, sharedBackend(p.options.Shared, func() *zonefile.Proofs {
+		return zonefile.NewProofs(filepath.Join(s.folder, "proofs.zone"))
+	}, s.folder)
+}
+
+func (p *tenantProvider) wireIdentities(s settings) tenant.Identities {
+	shared, zone := p.options.Shared, s.zone
+	if s.identity != nil {
+		config := *s.identity
+		config.Keyring, config.Now = s.keyring, p.options.Clock
+		config.ApplicationURL = func(id tenant.ID) string { return "https://" + tenant.DefaultHostname(id, zone) + "/" }
+		return sharedBackend(shared, func() *keycloak.Backend { return keycloak.New(config) },
+			s.keyring.Installation(), s.fingerprint, zone, config.URL, config.Realm, config.ClientID,
+			config.ClientSecret.Reveal(), string(config.Isolation),
+			strconv.FormatFloat(config.RequestsPerSecond, 'g', -1, 64), strconv.Itoa(config.MaxInFlight))
+	}
+	return sharedBackend(shared, func() *localid.Store {
+		return localid.New(localid.Config{
+			Path:     filepath.Join(s.folder, "identity.db"),
+			Keyring:  s.keyring,
+			Now:      p.options.Clock,
+			LoginURL: func(id tenant.ID) string { return "https://" + tenant.DefaultHostname(id, zone) + "/login" },
+		})
+	}, s.keyring.Installation(), s.fingerprint, s.folder, zone)
 }
 
 func (p *tenantProvider) wirePools(s settings) tenant.Pools {

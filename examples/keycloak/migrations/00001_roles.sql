@@ -1,0 +1,5 @@
+-- +goose Up
+CREATE TABLE roles (
+    id   text PRIMARY KEY,
+    name text NOT NULL
+);

@@ -1,0 +1,6 @@
+display_name = "Acme Bakery"
+
+administrator = {
+  name  = "Wanda Acheson"
+  email = "wanda@acme.example"
+}

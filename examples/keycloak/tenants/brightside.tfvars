@@ -1,0 +1,6 @@
+display_name = "Brightside Landscaping Ltd"
+
+administrator = {
+  name  = "Priya Raman"
+  email = "priya.raman@brightside.example"
+}
