@@ -32,10 +32,7 @@ func (s *session) claim(
 	if err := s.checkClaim(f, spec); err != nil {
 		return tenant.Database{}, err
 	}
-	var statements []string
-	for _, repair := range s.objectRepairs(f) {
-		statements = append(statements, repair.statements...)
-	}
+	statements := statementsOf(s.objectRepairs(f))
 	if err := s.makeRoles(ctx, f, s.wanted(f.record, spec), asOwner(f.at, statements...)...); err != nil {
 		return tenant.Database{}, err
 	}

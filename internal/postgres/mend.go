@@ -99,14 +99,8 @@ func (s *session) mend(ctx context.Context, f *found, want record) error {
 	if err != nil {
 		return err
 	}
-	for _, repair := range repairs {
-		statements = append(statements, repair.statements...)
-	}
-	var outside []string
-	for _, repair := range s.objectRepairs(f) {
-		outside = append(outside, repair.statements...)
-	}
-	if len(outside) > 0 {
+	statements = append(statements, statementsOf(repairs)...)
+	if outside := statementsOf(s.objectRepairs(f)); len(outside) > 0 {
 		statements = append(statements, asOwner(f.at, outside...)...)
 	}
 	if anew || want.Version != before.Version {
@@ -128,4 +122,12 @@ func (s *session) mend(ctx context.Context, f *found, want record) error {
 	tenant.Failpoint(ctx, "database.mended")
 	f.record, f.role = want, true
 	return nil
+}
+
+func statementsOf(repairs []repair) []string {
+	var out []string
+	for _, repair := range repairs {
+		out = append(out, repair.statements...)
+	}
+	return out
 }

@@ -70,6 +70,7 @@ var (
 	_ tenant.DatabaseArchives = (*Backend)(nil)
 	_ tenant.PoolMigrator     = (*Backend)(nil)
 	_ tenant.Seeds            = (*Seeds)(nil)
+	_ tenant.SeedReader       = (*Seeds)(nil)
 )
 
 // New returns the backend; it connects to nothing.

@@ -41,8 +41,13 @@ func serverOf(tb testing.TB, name string) server {
 	return server{}
 }
 
-// versions are the servers that every suite runs on.
-func versions() []string { return []string{"15", "18"} }
+// versions are the servers that every suite runs on; the two between them only if TENANT_TEST_PG_ALL is 1.
+func versions() []string {
+	if os.Getenv("TENANT_TEST_PG_ALL") == "1" {
+		return []string{"15", "16", "17", "18"}
+	}
+	return []string{"15", "18"}
+}
 
 // world is one pool on a real server, under an installation that nobody else has.
 type world struct {
