@@ -25,12 +25,12 @@ resource "tenant_domain" "this" {
 }
 
 resource "tenant_identity" "this" {
-  tenant_id      = var.tenant_id
-  display_name   = var.display_name
-  hostnames      = tenant_domain.this.usable_hostnames
-  redirect_path  = var.redirect_path
-  roles          = var.roles
-  administrator  = var.administrator
+  tenant_id           = var.tenant_id
+  display_name        = var.display_name
+  hostnames           = tenant_domain.this.usable_hostnames
+  redirect_path       = var.redirect_path
+  roles               = var.roles
+  administrator       = var.administrator
   credentials_version = var.credentials_version
 
   organization_name = try(var.claim.organization, null)

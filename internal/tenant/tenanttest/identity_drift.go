@@ -122,7 +122,13 @@ func identityRotatedByVersion(t *testing.T, f IdentityFixture) {
 // requireOverlap wants an earlier secret to be accepted still, unless the system can't: then it must be dead.
 func (f IdentityFixture) requireOverlap(t *testing.T, clientID string, old tenant.Secret) {
 	t.Helper()
-	require.Equal(t, f.NoOverlap == "", f.Accepts(t, clientID, old), "a rotation has an overlap; %s", f.NoOverlap)
+	require.Equal(
+		t,
+		f.NoOverlap == "",
+		f.Accepts(t, clientID, old),
+		"a rotation has an overlap; %s",
+		f.NoOverlap,
+	)
 }
 
 func identityRotatedByKey(t *testing.T, f IdentityFixture) {

@@ -143,6 +143,7 @@ func Seeds(t *testing.T, makeFixture func(t *testing.T) SeedFixture) {
 	t.Helper()
 	cases := map[string]func(*testing.T, SeedFixture){
 		"apply, then again":               seedTwice,
+		"read back for an import":         seedReadBack,
 		"absent":                          seedAbsent,
 		"foreign database":                seedForeignDatabase,
 		"neighbour installation":          seedNeighbour,
@@ -226,6 +227,25 @@ func seedTwice(t *testing.T, f SeedFixture) {
 	require.Equal(t, []string{"adopted " + object.String()}, again.Events)
 	require.Empty(t, f.read(t).Edited)
 	require.Equal(t, before, f.Print(t, "acme", place), "repeating and reading changes nothing")
+}
+
+// seedReadBack: what an import would write into the configuration plans nothing.
+func seedReadBack(t *testing.T, f SeedFixture) {
+	reader, ok := f.Seeds.(tenant.SeedReader)
+	require.True(t, ok)
+	place := f.with(t)
+	_, err := reader.ReadTables(t.Context(), "acme", place)
+	require.ErrorIs(t, err, tenant.ErrAbsent)
+	f.apply(t, tenant.KeepEdits, accounts(cash("Cash"), bank()))
+	tables, err := reader.ReadTables(t.Context(), "acme", place)
+	require.NoError(t, err)
+	require.Equal(t, []tenant.SeedTable{accounts(cash("Cash"), bank())}, tables)
+	require.Empty(t, f.apply(t, tenant.KeepEdits, tables...).Edited)
+
+	f.apply(t, tenant.KeepEdits, accounts(bank()))
+	tables, err = reader.ReadTables(t.Context(), "acme", place)
+	require.NoError(t, err)
+	require.Equal(t, []tenant.SeedTable{accounts(bank())}, tables)
 }
 
 func seedAbsent(t *testing.T, f SeedFixture) {
