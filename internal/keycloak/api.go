@@ -38,6 +38,7 @@ type api struct {
 	mu      sync.Mutex
 	token   tenant.Secret
 	expires time.Time
+	scoped  bool          // see givesScope
 	ahead   time.Duration // of the server's clock before ours, as the token told
 }
 

@@ -195,12 +195,34 @@ func (a *api) rolesOf(ctx context.Context, of application) ([]role, error) {
 	return roles, err
 }
 
-// createApplication returns the client's id. Every realm has the scopes; one that was removed is drift.
+// createApplication returns the client's id. The client has the scopes that the realm gives to every new one.
 func (a *api) createApplication(ctx context.Context, made application) (string, error) {
-	body := made.representation()
-	body["optionalClientScopes"] = []string{scopeOrganization, "offline_access"}
-	got, err := a.post(ctx, "creating the application "+made.clientID, body, "clients")
+	got, err := a.post(ctx, "creating the application "+made.clientID, made.representation(), "clients")
 	return got.id(), err
+}
+
+// givesScope reports whether the realm gives the scope organization to every new client, as a new realm does. It asks
+// once: what changes later is drift of the client.
+func (a *api) givesScope(ctx context.Context) (bool, error) {
+	a.mu.Lock()
+	known := a.scoped
+	a.mu.Unlock()
+	if known {
+		return true, nil
+	}
+	for _, list := range []string{"default-optional-client-scopes", "default-default-client-scopes"} {
+		var scopes []role // the same two fields
+		if err := a.get(ctx, "reading the scopes that the realm gives to new clients", &scopes, nil, list); err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(scopes, func(s role) bool { return s.Name == scopeOrganization }) {
+			a.mu.Lock()
+			a.scoped = true
+			a.mu.Unlock()
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func (a *api) updateApplication(ctx context.Context, want application) error {

@@ -20,8 +20,7 @@ func (e *ensuring) claim(ctx context.Context) error {
 	}
 	o, a := e.seen.organization, e.seen.application
 	if o.id == "" {
-		return tenant.Fail(tenant.CodeNotFound, "claiming the organization "+e.names.Organization,
-			errors.New("there is no organization of that name"))
+		return e.nothingToClaim()
 	}
 	if o.mark != "" && (a.id == "" || a.mark != "") {
 		return nil
@@ -47,4 +46,9 @@ func (e *ensuring) claim(ctx context.Context) error {
 		tenant.Failpoint(ctx, "application.claimed")
 	}
 	return e.look(ctx)
+}
+
+func (e *ensuring) nothingToClaim() error {
+	return tenant.Fail(tenant.CodeNotFound, "claiming the organization "+e.names.Organization,
+		errors.New("there is no organization of that name"))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
@@ -169,12 +170,17 @@ func (e *ensuring) ensureApplication(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	scoped, err := e.api.givesScope(ctx)
+	if err != nil {
+		return err
+	}
 	_, err = tenant.Make(ctx, e.journal, object, func(ctx context.Context) (string, error) {
 		id, err := e.api.createApplication(ctx, made)
 		if err != nil {
 			return e.foundInstead(ctx, err, func() string { return e.seen.application.id })
 		}
 		made.id, made.settings = id, settingsOf(made.redirectURIs)
+		made.settings[scopeSetting] = strconv.FormatBool(scoped)
 		e.seen.application = made
 		return id, nil
 	})

@@ -20,8 +20,17 @@ const InvitationLifetime = 7 * 24 * time.Hour
 func (b *Backend) Invite(
 	ctx context.Context, id tenant.ID, names tenant.IdentityNames,
 ) (tenant.Invitation, error) {
-	if _, err := b.invited(ctx, id, names); err != nil {
+	seen, err := b.invited(ctx, id, names)
+	if err != nil {
 		return tenant.Invitation{}, err
+	}
+	realm, err := b.api.realm(ctx)
+	if err != nil {
+		return tenant.Invitation{}, err
+	}
+	if realm.visible() && len(realm.noWayIn()) > 0 {
+		return tenant.Invitation{}, tenant.Fail(tenant.CodeInvalidConfig,
+			"inviting the administrator of "+seen.Organization, errors.Join(realm.noWayIn()...))
 	}
 	return tenant.Invitation{Link: tenant.NewSecret(b.config.ApplicationURL(id)), Reset: true}, nil
 }
