@@ -105,7 +105,9 @@ func (r *realm) plant(tb testing.TB, kind tenant.Kind, name string) {
 	case tenant.KindApplication:
 		path, body = "/clients", object{"clientId": name, "name": "theirs"}
 	case tenant.KindUser:
-		path, body = "/users", object{"username": name, "email": name, "firstName": "Somebody", "enabled": true}
+		path, body = "/users", object{
+			"username": name, "email": name, "firstName": "Somebody", "lastName": "Else", "enabled": true,
+		}
 	default:
 		require.Fail(tb, "no such kind", kind)
 	}

@@ -73,13 +73,15 @@ func TestDomainRace(t *testing.T) {
 	require.Len(t, owners, 1)
 }
 
+// TestSingleSignOn has another realm of the server stand for the tenant's own provider.
 func TestSingleSignOn(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t)
 	backend := r.backend(t)
+	theirs := r.url + "/realms/" + r.name
 	spec := specOf("acme")
 	spec.SingleSignOn = &tenant.SingleSignOn{
-		Issuer: "https://login.acme.example/oidc", ClientID: "saas", ClientSecret: tenant.NewSecret("their secret 91f2"),
+		Issuer: theirs, ClientID: "saas", ClientSecret: tenant.NewSecret("their secret 91f2"),
 	}
 	first := ensure(t, backend, spec)
 	require.Equal(t, spec.SingleSignOn.Issuer, first.SingleSignOn.Issuer)
@@ -94,7 +96,7 @@ func TestSingleSignOn(t *testing.T) {
 	require.Equal(t, first, ensure(t, backend, spec))
 	require.Equal(t, provider, r.linked(t, first.OrganizationID))
 
-	spec.SingleSignOn.Issuer = "https://login.acme.example/other"
+	spec.SingleSignOn.Issuer = r.url + "/realms/master"
 	second := ensure(t, backend, spec)
 	require.Equal(t, spec.SingleSignOn.Issuer, second.SingleSignOn.Issuer)
 
@@ -114,7 +116,7 @@ func TestSingleSignOn(t *testing.T) {
 
 	// It goes with the tenant.
 	spec.SingleSignOn = &tenant.SingleSignOn{
-		Issuer: "https://login.acme.example/oidc", ClientID: "saas", ClientSecret: tenant.NewSecret("their secret 91f2"),
+		Issuer: theirs, ClientID: "saas", ClientSecret: tenant.NewSecret("their secret 91f2"),
 	}
 	ensure(t, backend, spec)
 	require.NoError(t, backend.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))

@@ -45,7 +45,6 @@ func TestDrift(t *testing.T) {
 		"full scope":                  set(client, "fullScopeAllowed", true),
 		"no PKCE":                     setAttribute("pkce.code.challenge.method", ""),
 		"plain PKCE":                  setAttribute("pkce.code.challenge.method", "plain"),
-		"disabled administrator":      set(user, "enabled", false),
 		"administrator's name":        set(user, "lastName", "King"),
 		"administrator's address":     set(user, "email", "eve@example.com"),
 		"role gone":                   func(t *testing.T) { r.removed(t, client+"/roles/reader") },
@@ -89,8 +88,9 @@ func TestNoDrift(t *testing.T) {
 		whole["emailVerified"], whole["requiredActions"] = true, []string{"CONFIGURE_TOTP"}
 		attributes, ok := whole["attributes"].(object)
 		require.True(t, ok)
-		attributes["locale"] = []string{"en"}
+		attributes["costcentre"] = []string{"17"}
 	})
+	r.change(t, user, func(whole object) { whole["enabled"] = false }) // nobody's lock is lifted
 	r.setPassword(t, spec.Administrator.Email)
 	r.plant(t, tenant.KindUser, "bob@acme.example.com")
 	r.join(t, "acme", "bob@acme.example.com")
@@ -111,8 +111,9 @@ func TestNoDrift(t *testing.T) {
 	require.Contains(t, whole["attributes"], "access.token.lifespan")
 	r.get(t, user, &whole)
 	require.Equal(t, true, whole["emailVerified"])
+	require.Equal(t, false, whole["enabled"])
 	require.Equal(t, []any{"CONFIGURE_TOTP"}, whole["requiredActions"])
-	require.Contains(t, whole["attributes"], "locale")
+	require.Contains(t, whole["attributes"], "costcentre")
 	r.get(t, user+"/credentials", &[]object{})
 	require.Contains(t, r.memberOf(t, text(r.user(t, "bob@acme.example.com"), "id")), named("acme"))
 }

@@ -2,12 +2,14 @@ package keycloak_test
 
 import (
 	"fmt"
+	"net/http"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
+	"github.com/tenantry/terraform-provider-tenant/internal/tenant/tenanttest"
 )
 
 const (
@@ -76,34 +78,57 @@ func atOnce[T any](n, width int, work func(n int) (T, error)) []result[T] {
 }
 
 // TestManyPeople has more members in an organization, and a person in more organizations, than the server puts on a page.
+// The members are the product's: a suspension ends their sessions and keeps them out, and writes nothing of theirs.
 func TestManyPeople(t *testing.T) {
 	t.Parallel()
+	const many = 12
 	r := newRealm(t)
 	backend := r.backend(t)
 	spec := specOf("acme")
 	ensure(t, backend, spec)
-	for n := range 12 {
-		email := fmt.Sprintf("person-%02d@acme.example.com", n)
-		r.plant(t, tenant.KindUser, email)
-		r.join(t, "acme", email)
+	var sessions []tokens
+	for n := range many {
+		r.plant(t, tenant.KindUser, member(n))
+		r.join(t, "acme", member(n))
+		r.setPassword(t, member(n))
+		sessions = append(sessions, r.login(t, backend, "acme", member(n)))
 		other := specOf(fleetID(n))
 		other.Administrator = spec.Administrator
 		ensure(t, backend, other)
 	}
 	first := ensure(t, backend, spec)
 	require.Empty(t, first.Missing)
+	app := r.application("acme", secretOf(t, backend, tenanttest.Keyring(t), "acme"))
+	before := r.people(t, many)
 	spec.Enabled = no()
 	ensure(t, backend, spec)
-	for n := range 12 {
-		require.Equal(t, false, r.user(t, fmt.Sprintf("person-%02d@acme.example.com", n))["enabled"])
+	require.Equal(t, before, r.people(t, many))
+	for n := range many {
+		r.refused(t, app, member(n))
+		require.NotEqual(t, http.StatusOK, r.userInfo(t, sessions[n].Access))
 	}
 	spec.Enabled = yes()
-	ensure(t, backend, spec)
-	for n := range 12 {
-		require.Equal(t, true, r.user(t, fmt.Sprintf("person-%02d@acme.example.com", n))["enabled"])
+	require.Equal(t, first, ensure(t, backend, spec))
+	require.Equal(t, before, r.people(t, many))
+	for n := range many {
+		require.NotEqual(t, http.StatusOK, r.userInfo(t, sessions[n].Access), "an ended session comes back to nobody")
+		require.NotEmpty(t, app.refresh(t, sessions[n].Refresh).Error)
 		require.NoError(t, backend.Delete(t.Context(), fleetID(n), tenant.IdentityNames{}, tenant.NoJournal{}))
 	}
+	r.login(t, backend, "acme", member(0))
 	require.NotNil(t, r.user(t, spec.Administrator.Email))
 	require.NoError(t, backend.Delete(t.Context(), "acme", tenant.IdentityNames{}, tenant.NoJournal{}))
 	require.Nil(t, r.user(t, spec.Administrator.Email))
+	require.NotNil(t, r.user(t, member(0)), "the product's people outlive the tenant")
+}
+
+func member(n int) string { return fmt.Sprintf("person-%02d@acme.example.com", n) }
+
+func (r *realm) people(tb testing.TB, many int) []string {
+	tb.Helper()
+	var all []string
+	for n := range many {
+		all = append(all, r.snapshot(tb, tenant.KindUser, member(n)))
+	}
+	return all
 }

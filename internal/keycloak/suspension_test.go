@@ -106,10 +106,12 @@ func TestSuspensionOfMembers(t *testing.T) {
 	require.Empty(t, before.Drift, "the product's members are the product's")
 
 	app := r.application("acme", secretOf(t, backend, tenanttest.Keyring(t), "acme"))
+	both := r.login(t, backend, "globex", "both@acme.example.com")
 	spec.Enabled = no()
 	suspended := ensure(t, backend, spec)
 	require.Empty(t, suspended.Drift)
 	require.Empty(t, suspended.Missing)
+	require.Equal(t, http.StatusOK, r.userInfo(t, both.Access), "a session at another tenant")
 	for _, email := range []string{"bob@acme.example.com", "locked@acme.example.com", "both@acme.example.com"} {
 		r.refused(t, app, email)
 	}
