@@ -16,7 +16,6 @@ import (
 
 	"github.com/tenantry/terraform-provider-tenant/internal/keycloak"
 	"github.com/tenantry/terraform-provider-tenant/internal/postgres"
-	"github.com/tenantry/terraform-provider-tenant/internal/rfc2136"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
@@ -43,7 +42,7 @@ type settings struct {
 	target      string // where hostnames point at
 	bindings    string // the edge's SQLite file, resolved
 	identity    *keycloak.Config
-	records     *rfc2136.Backend
+	records     tenant.Records // nil: the embedded zone file
 	resolvers   []string
 }
 

@@ -4,7 +4,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/float64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/objectvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -27,10 +29,17 @@ type keycloakModel struct {
 }
 
 type dnsModel struct {
-	Zone      types.String  `tfsdk:"zone"`
-	Target    types.String  `tfsdk:"target"`
-	Resolvers []string      `tfsdk:"resolvers"`
-	RFC2136   *rfc2136Model `tfsdk:"rfc2136"`
+	Zone      types.String   `tfsdk:"zone"`
+	Target    types.String   `tfsdk:"target"`
+	Resolvers []string       `tfsdk:"resolvers"`
+	RFC2136   *rfc2136Model  `tfsdk:"rfc2136"`
+	PowerDNS  *powerdnsModel `tfsdk:"powerdns"`
+}
+
+type powerdnsModel struct {
+	URL    types.String `tfsdk:"url"`
+	APIKey types.String `tfsdk:"api_key"`
+	Server types.String `tfsdk:"server"`
 }
 
 type rfc2136Model struct {
@@ -118,8 +127,30 @@ func dnsAttribute(notEmpty validator.String) schema.Attribute {
 					"zone. Left out, that is found from the public root. The proof itself is always looked for at the customer's " +
 					"authoritative servers.",
 			},
+			"powerdns": schema.SingleNestedAttribute{
+				Optional:            true,
+				MarkdownDescription: "A PowerDNS server, by its HTTP API.",
+				Attributes: map[string]schema.Attribute{
+					"url": schema.StringAttribute{
+						Required: true, Validators: []validator.String{notEmpty},
+						MarkdownDescription: "The API's address; https unless the server is on this machine.",
+					},
+					"api_key": schema.StringAttribute{
+						Required:            true,
+						Sensitive:           true,
+						Validators:          []validator.String{notEmpty},
+						MarkdownDescription: "The API's key. Use an ephemeral variable: nothing of it is stored.",
+					},
+					"server": schema.StringAttribute{
+						Optional:            true,
+						MarkdownDescription: "The server's id in the API, `localhost` by default.",
+					},
+				},
+			},
 			"rfc2136": schema.SingleNestedAttribute{
-				Required:            true,
+				Optional: true,
+				Validators: []validator.Object{objectvalidator.ExactlyOneOf(
+					path.MatchRelative(), path.MatchRelative().AtParent().AtName("powerdns"))},
 				MarkdownDescription: "A server that takes signed dynamic updates: BIND, Knot, PowerDNS and others.",
 				Attributes: map[string]schema.Attribute{
 					"server": schema.StringAttribute{

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/tenantry/terraform-provider-tenant/internal/keycloak"
+	"github.com/tenantry/terraform-provider-tenant/internal/powerdns"
 	"github.com/tenantry/terraform-provider-tenant/internal/rfc2136"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
@@ -94,18 +95,33 @@ func (p *tenantProvider) checkSystems(model configModel, out *settings) diag.Dia
 	if target := strings.TrimSuffix(model.DNS.Target.ValueString(), "."); target != "" {
 		out.target = target
 	}
-	server := model.DNS.RFC2136
-	records, err := rfc2136.New(rfc2136.Config{
-		Server: server.Server.ValueString(), Zone: out.zone, TSIGName: server.TSIGName.ValueString(),
-		TSIGSecret:    tenant.NewSecret(server.TSIGSecret.ValueString()),
-		TSIGAlgorithm: server.TSIGAlgorithm.ValueString(), Keyring: out.keyring, Now: p.options.Clock,
-	})
+	records, at, err := p.zoneServer(*model.DNS, *out)
 	if err != nil {
 		diags.Append(
-			invalid(path.Root("dns").AtName("rfc2136"), "The zone's server can't be used so", doingConfigure,
+			invalid(path.Root("dns").AtName(at), "The zone's server can't be used so", doingConfigure,
 				errors.Unwrap(err)),
 		)
 	}
 	out.records = records
 	return diags
+}
+
+// zoneServer returns the server that dns names, and the attribute that does.
+func (p *tenantProvider) zoneServer(model dnsModel, s settings) (tenant.Records, string, error) {
+	if server := model.PowerDNS; server != nil {
+		// All that write the zone from this process take turns.
+		turns := sharedBackend(p.options.Shared, powerdns.NewTurns, server.URL.ValueString(), s.zone)
+		records, err := powerdns.New(powerdns.Config{
+			URL: server.URL.ValueString(), APIKey: tenant.NewSecret(server.APIKey.ValueString()),
+			Server: server.Server.ValueString(), Zone: s.zone, Keyring: s.keyring, Turns: turns,
+		})
+		return records, "powerdns", err
+	}
+	server := model.RFC2136
+	records, err := rfc2136.New(rfc2136.Config{
+		Server: server.Server.ValueString(), Zone: s.zone, TSIGName: server.TSIGName.ValueString(),
+		TSIGSecret:    tenant.NewSecret(server.TSIGSecret.ValueString()),
+		TSIGAlgorithm: server.TSIGAlgorithm.ValueString(), Keyring: s.keyring, Now: p.options.Clock,
+	})
+	return records, "rfc2136", err
 }
