@@ -29,7 +29,9 @@ func BINDZone(t *testing.T) (zone, dns string) {
 	require.NoError(t, os.WriteFile(file, []byte(soa), 0o600))
 	rndc := func(args ...string) {
 		args = append([]string{"-c", Service(t, "TENANT_TEST_BIND_RNDC_CONF")}, args...)
-		out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "rndc", args...).CombinedOutput()
+		out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "rndc", args...).
+			CombinedOutput()
+			//nolint:gosec // the servers of the tests
 		require.NoError(t, err, string(out))
 	}
 	rndc("addzone", zone, fmt.Sprintf(

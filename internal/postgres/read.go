@@ -251,7 +251,11 @@ func (b *Backend) readAll(ctx context.Context, all []owner) (map[tenant.ID]tenan
 	for range listAtOnce {
 		group.Go(func() {
 			for one := range next {
-				database, err := b.readOwned(ctx, one, shared)
+				var database tenant.Database
+				err := tenant.Guard("reading the database of tenant "+string(one.tenant), func() (err error) {
+					database, err = b.readOwned(ctx, one, shared)
+					return err
+				})
 				mu.Lock()
 				switch {
 				case err == nil:
