@@ -215,7 +215,11 @@ func (e *edgeOptions) listenAndServe(ctx context.Context, log *slog.Logger, hand
 // does. It is made once and kept in the folder.
 func certificateToken(folder string) (tenant.Secret, error) {
 	path := filepath.Join(folder, "certificate.token")
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(
+		path,
+		os.O_WRONLY|os.O_CREATE|os.O_EXCL,
+		0o600,
+	) //nolint:gosec // the user's own folder
 	if err == nil {
 		_, err = file.WriteString(rand.Text())
 		err = errors.Join(err, file.Close())
@@ -223,7 +227,7 @@ func certificateToken(folder string) (tenant.Secret, error) {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return tenant.Secret{}, tenant.Fail(tenant.CodeStorage, "making "+path, err)
 	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(path) //nolint:gosec // the user's own folder
 	token := strings.TrimSpace(string(text))
 	if err == nil && token == "" {
 		err = errors.New("it is empty; remove it, and start Caddy with a fresh edge config")
