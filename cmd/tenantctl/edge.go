@@ -215,11 +215,8 @@ func (e *edgeOptions) listenAndServe(ctx context.Context, log *slog.Logger, hand
 // does. It is made once and kept in the folder.
 func certificateToken(folder string) (tenant.Secret, error) {
 	path := filepath.Join(folder, "certificate.token")
-	file, err := os.OpenFile(
-		path,
-		os.O_WRONLY|os.O_CREATE|os.O_EXCL,
-		0o600,
-	) //nolint:gosec // the user's own folder
+	//nolint:gosec // the user's own folder
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		_, err = file.WriteString(rand.Text())
 		err = errors.Join(err, file.Close())
