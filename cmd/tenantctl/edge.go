@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tenantry/terraform-provider-tenant/internal/edge/serve"
+	"github.com/tenantry/terraform-provider-tenant/internal/edge/warm"
 	"github.com/tenantry/terraform-provider-tenant/internal/tenant"
 )
 
@@ -36,6 +37,7 @@ type edgeOptions struct {
 
 	bindings, zone, listen, upstream, state, pages string
 	poll, staleAfter, retryAfter                   time.Duration
+	certificates                                   certificateOptions
 }
 
 func newEdge(o *options) *cobra.Command {
@@ -79,7 +81,8 @@ func newEdge(o *options) *cobra.Command {
 		"when the holding page tells clients to come back",
 	)
 	e.sharedFlags(cmd)
-	cmd.AddCommand(newEdgeConfig(e))
+	e.certificates.flags(cmd)
+	cmd.AddCommand(newEdgeConfig(e), newEdgeStatus(e))
 	return cmd
 }
 
@@ -98,14 +101,18 @@ func (e *edgeOptions) sharedFlags(cmd *cobra.Command) {
 
 // folder is where the edge keeps its own files, made if it isn't there.
 func (e *edgeOptions) folder() (string, error) {
-	folder := e.state
-	if folder == "" {
-		folder = filepath.Join(e.dataFolder(), "edge")
-	}
+	folder := e.folderName()
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", tenant.Fail(tenant.CodeStorage, "making the folder of the edge", err)
 	}
 	return folder, nil
+}
+
+func (e *edgeOptions) folderName() string {
+	if e.state != "" {
+		return e.state
+	}
+	return filepath.Join(e.dataFolder(), "edge")
 }
 
 // check refuses what would open the edge's own server to others, and so the key of the certificate.
@@ -137,19 +144,44 @@ func (e *edgeOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	workers, err := e.withWildcard(folder, &config)
+	if err != nil {
+		return err
+	}
+	// The server is made after what it tells of in /healthz, and the queue after the server, which knows the hostnames.
+	var queue *warm.Queue
+	if e.certificates.proxy != "" {
+		config.Health["custom_certificates"] = func() any { return queue.Summary() }
+	}
 	server, err := serve.New(config)
 	if err != nil {
 		return err
 	}
+	if queue, err = e.withQueue(folder, config.Log, server.CustomHostnames); err != nil {
+		return err
+	}
+	if queue != nil {
+		workers = append(workers, worker{"having certificates made", queue.Run})
+	}
+	workers = append(workers, worker{"following the bindings", server.Follow})
+	return e.work(ctx, workers, config.Log, server)
+}
+
+// work runs everything until the context ends, or one of it fails.
+func (e *edgeOptions) work(
+	ctx context.Context,
+	workers []worker,
+	log *slog.Logger,
+	server http.Handler,
+) error {
 	group, ctx := errgroup.WithContext(ctx)
+	for _, w := range workers {
+		group.Go(func() error {
+			return tenant.Guard(w.doing, func() error { w.run(ctx); return nil })
+		})
+	}
 	group.Go(func() error {
-		return tenant.Guard("following the bindings", func() error { server.Follow(ctx); return nil })
-	})
-	group.Go(func() error {
-		return tenant.Guard(
-			"answering the proxy",
-			func() error { return e.listenAndServe(ctx, config.Log, server) },
-		)
+		return tenant.Guard("answering the proxy", func() error { return e.listenAndServe(ctx, log, server) })
 	})
 	return group.Wait()
 }
@@ -166,7 +198,7 @@ func (e *edgeOptions) serveConfig(folder string) (serve.Config, error) {
 	}
 	return serve.Config{
 		Bindings: bindings, Copy: filepath.Join(folder, "bindings.json"), Zone: e.zone, Upstream: e.upstream,
-		Pages: pages, CertificateToken: token,
+		Pages: pages, CertificateToken: token, Health: map[string]func() any{},
 		Poll: e.poll, StaleAfter: e.staleAfter, RetryAfter: e.retryAfter, Now: time.Now, Log: e.log(),
 	}, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -32,19 +33,6 @@ func newEdgeConfig(e *edgeOptions) *cobra.Command {
 		"",
 		"the folder for Caddy's certificates (default Caddy's own)",
 	)
-	flags.StringVar(
-		&config.ACME.CA,
-		"acme-ca",
-		"",
-		"the directory of the authority for custom hostnames (default Let's Encrypt)",
-	)
-	flags.StringVar(&config.ACME.Email, "acme-email", "", "the mail address of the account there")
-	flags.StringArrayVar(
-		&config.ACME.Roots,
-		"acme-root",
-		nil,
-		"a PEM file with roots to trust when talking to it (repeatable)",
-	)
 	return cmd
 }
 
@@ -59,6 +47,8 @@ func (e *edgeOptions) printConfig(config caddy.Config) error {
 	if config.Token, err = certificateToken(folder); err != nil {
 		return err
 	}
+	c := e.certificates
+	config.ACME = caddy.ACME{CA: c.ca, Email: c.email, Roots: slices.Clone(c.roots)}
 	for n, root := range config.ACME.Roots {
 		if config.ACME.Roots[n], err = filepath.Abs(root); err != nil {
 			return usageError{err}

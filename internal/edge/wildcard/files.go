@@ -18,12 +18,14 @@ import (
 	"time"
 )
 
-// The files of the folder.
+// StatusFile is the file of the folder that holds the Status, as JSON.
+const StatusFile = "wildcard.json"
+
+// The other files of the folder.
 const (
 	accountFile     = "account.pem"
 	certificateFile = "wildcard.pem"
 	valueFile       = "challenge.txt"
-	statusFile      = "wildcard.json"
 )
 
 // certificate is a chain with its key.

@@ -155,6 +155,7 @@ func (k *Keeper) hold(held *certificate) {
 
 // Run gets the certificate when it is due, until ctx ends. A failure is logged, told by Status, and tried again.
 func (k *Keeper) Run(ctx context.Context) {
+	k.note()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -205,7 +206,12 @@ func (k *Keeper) renew(ctx context.Context) {
 			held.leaf.NotAfter,
 		)
 	}
-	if err := writeJSON(k.path(statusFile), k.Status()); err != nil {
+	k.note()
+}
+
+// note writes down what can be told, for those who look while nothing runs.
+func (k *Keeper) note() {
+	if err := writeJSON(k.path(StatusFile), k.Status()); err != nil {
 		k.config.Log.Error("the status of the wildcard certificate can't be written", "error", err)
 	}
 }
