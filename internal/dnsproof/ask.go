@@ -59,7 +59,8 @@ func answers(reply, question *dns.Msg) bool {
 		return false
 	}
 	asked, repeated := question.Question[0], reply.Question[0]
-	return asked.Qtype == repeated.Qtype && asked.Qclass == repeated.Qclass && plain(asked.Name) == plain(repeated.Name)
+	return asked.Qtype == repeated.Qtype && asked.Qclass == repeated.Qclass &&
+		plain(asked.Name) == plain(repeated.Name)
 }
 
 // question is asked of an authoritative server, or of a resolver if it may recurse. It is without EDNS, which old servers

@@ -102,18 +102,7 @@ func (w *walk) follow(name string, qtype uint16, found func(step) bool) (path, e
 		if err != nil {
 			return p, err
 		}
-		var longest []string
-		for _, s := range steps {
-			if found(s) {
-				p.found = append(p.found, s)
-			}
-			if len(s.chain) > len(longest) {
-				longest = s.chain
-			}
-		}
-		if len(p.found) > 0 {
-			longest = p.found[0].chain
-		}
+		longest := p.take(steps, found)
 		p.chain = append(p.chain, longest...)
 		if len(p.found) > 0 || len(longest) == 0 {
 			return p, nil
@@ -121,6 +110,24 @@ func (w *walk) follow(name string, qtype uint16, found func(step) bool) (path, e
 		name = longest[len(longest)-1]
 	}
 	return p, nil
+}
+
+// take keeps the steps that found says yes to, and returns the CNAMEs to go on with: theirs, or the longest chain that any
+// server has told.
+func (p *path) take(steps []step, found func(step) bool) []string {
+	var longest []string
+	for _, s := range steps {
+		if found(s) {
+			p.found = append(p.found, s)
+		}
+		if len(s.chain) > len(longest) {
+			longest = s.chain
+		}
+	}
+	if len(p.found) > 0 {
+		return p.found[0].chain
+	}
+	return longest
 }
 
 func isBelow(name, zone string) bool {
@@ -174,7 +181,12 @@ func (w *walk) first(at *zone, q *dns.Msg) (*dns.Msg, error) {
 		failed = append(failed, err)
 	}
 	failed = append(failed, w.ctx.Err())
-	return nil, fmt.Errorf("no server of the zone %q answers for %s: %w", at.name, name, errors.Join(failed...))
+	return nil, fmt.Errorf(
+		"no server of the zone %q answers for %s: %w",
+		at.name,
+		name,
+		errors.Join(failed...),
+	)
 }
 
 // all returns the authoritative replies of all servers of the zone that have not been asked.
@@ -190,7 +202,10 @@ func (w *walk) all(at zone, q *dns.Msg) []*dns.Msg {
 		})
 	}
 	group.Wait()
-	return slices.DeleteFunc(replies, func(reply *dns.Msg) bool { return reply == nil || !reply.Authoritative })
+	return slices.DeleteFunc(
+		replies,
+		func(reply *dns.Msg) bool { return reply == nil || !reply.Authoritative },
+	)
 }
 
 // isReferral reports whether the reply points from zone to one below it that is nearer to name (RFC 1034, section 4.3.2).
