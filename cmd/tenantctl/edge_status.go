@@ -74,9 +74,8 @@ func readEdgeStatus(folder string) (status edgeStatus, err error) {
 	if err != nil {
 		return status, err
 	}
-	text, err := os.ReadFile(
-		filepath.Join(folder, wildcard.StatusFile),
-	) //nolint:gosec // the user's own folder
+	//nolint:gosec // the user's own folder
+	text, err := os.ReadFile(filepath.Join(folder, wildcard.StatusFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return status, nil
 	}
