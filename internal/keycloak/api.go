@@ -84,7 +84,11 @@ func (a *api) get(ctx context.Context, doing string, out any, query url.Values, 
 		return err
 	}
 	if err := json.Unmarshal(got.body, out); err != nil {
-		return tenant.Fail(tenant.CodeUnavailable, doing, errors.Join(errors.New("the answer is no JSON"), err))
+		return tenant.Fail(
+			tenant.CodeUnavailable,
+			doing,
+			errors.Join(errors.New("the answer is no JSON"), err),
+		)
 	}
 	return nil
 }

@@ -68,9 +68,16 @@ type clientRepresentation struct {
 
 func (r clientRepresentation) application() application {
 	out := application{
-		id: r.ID, clientID: r.ClientID, enabled: r.Enabled, public: r.Public, redirectURIs: asSet(r.RedirectURIs),
-		mark: r.Attributes[attrMark], keyID: r.Attributes[attrSecretKey],
-		incarnation: r.Attributes[attrIncarnation], settings: r.settings(), notBefore: r.NotBefore,
+		id:           r.ID,
+		clientID:     r.ClientID,
+		enabled:      r.Enabled,
+		public:       r.Public,
+		redirectURIs: asSet(r.RedirectURIs),
+		mark:         r.Attributes[attrMark],
+		keyID:        r.Attributes[attrSecretKey],
+		incarnation:  r.Attributes[attrIncarnation],
+		settings:     r.settings(),
+		notBefore:    r.NotBefore,
 	}
 	out.version, _ = strconv.ParseInt(r.Attributes[attrSecretVersion], 10, 64) // 0 where there is none
 	if people := r.Attributes[attrPeople]; people != "" {
@@ -175,7 +182,13 @@ func (a application) representation() map[string]any {
 // findApplication returns the client of that very id, with its roles; one without an id if there is none.
 func (a *api) findApplication(ctx context.Context, clientID string) (application, error) {
 	var found []clientRepresentation
-	err := a.get(ctx, "looking for the application "+clientID, &found, url.Values{"clientId": {clientID}}, "clients")
+	err := a.get(
+		ctx,
+		"looking for the application "+clientID,
+		&found,
+		url.Values{"clientId": {clientID}},
+		"clients",
+	)
 	if err != nil || len(found) == 0 {
 		return application{}, err
 	}
@@ -212,7 +225,13 @@ func (a *api) givesScope(ctx context.Context) (bool, error) {
 	}
 	for _, list := range []string{"default-optional-client-scopes", "default-default-client-scopes"} {
 		var scopes []role // the same two fields
-		if err := a.get(ctx, "reading the scopes that the realm gives to new clients", &scopes, nil, list); err != nil {
+		if err := a.get(
+			ctx,
+			"reading the scopes that the realm gives to new clients",
+			&scopes,
+			nil,
+			list,
+		); err != nil {
 			return false, err
 		}
 		if slices.ContainsFunc(scopes, func(s role) bool { return s.Name == scopeOrganization }) {
@@ -282,8 +301,18 @@ func (a *api) sessionsOf(ctx context.Context, of application, kind string) ([]se
 	var all []session
 	for first := 0; ; first += pageSize {
 		var page []session
-		err := a.get(ctx, "reading the sessions of the application "+of.clientID, &page,
-			url.Values{"first": {strconv.Itoa(first)}, "max": {strconv.Itoa(pageSize)}}, "clients", of.id, kind)
+		err := a.get(
+			ctx,
+			"reading the sessions of the application "+of.clientID,
+			&page,
+			url.Values{
+				"first": {strconv.Itoa(first)},
+				"max":   {strconv.Itoa(pageSize)},
+			},
+			"clients",
+			of.id,
+			kind,
+		)
 		if err != nil && !absent(err) {
 			return nil, err
 		}

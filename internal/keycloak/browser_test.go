@@ -37,6 +37,7 @@ func (j jar) SetCookies(_ *url.URL, cookies []*http.Cookie) {
 func (j jar) Cookies(*url.URL) []*http.Cookie {
 	var out []*http.Cookie
 	for _, cookie := range j {
+		//nolint:gosec // it is sent, not set
 		out = append(out, &http.Cookie{Name: cookie.Name, Value: cookie.Value})
 	}
 	return out
@@ -99,7 +100,8 @@ func (b *browser) submit(tb testing.TB, fields url.Values) {
 // link opens the page's link that leads to a path with that ending.
 func (b *browser) link(tb testing.TB, ending string) {
 	tb.Helper()
-	found := regexp.MustCompile(`href="([^"]*` + regexp.QuoteMeta(ending) + `[^"]*)"`).FindStringSubmatch(b.page)
+	found := regexp.MustCompile(`href="([^"]*` + regexp.QuoteMeta(ending) + `[^"]*)"`).
+		FindStringSubmatch(b.page)
 	require.NotNil(tb, found, "a link to %s on %s", ending, b.words())
 	target, err := b.at.Parse(html.UnescapeString(found[1]))
 	require.NoError(tb, err)
@@ -111,7 +113,8 @@ func (b *browser) has(field string) bool { return strings.Contains(b.page, `name
 
 // words is the page's text, to be read by a person.
 func (b *browser) words() string {
-	text := regexp.MustCompile(`(?s)<(script|style|head).*?</(script|style|head)>|<[^>]*>`).ReplaceAllString(b.page, " ")
+	text := regexp.MustCompile(`(?s)<(script|style|head).*?</(script|style|head)>|<[^>]*>`).
+		ReplaceAllString(b.page, " ")
 	return fmt.Sprintf("%s (%d): %s", b.at, b.status, strings.Join(strings.Fields(text), " "))
 }
 
@@ -127,9 +130,14 @@ type application struct {
 
 func (r *realm) application(id tenant.ID, secret tenant.Secret) *application {
 	return &application{
-		on: r, clientID: named(id), secret: secret,
-		callback: "https://" + string(id) + ".app.example.com/auth/callback", verifier: rand.Text() + rand.Text(),
-		state: rand.Text(),
+		on:       r,
+		clientID: named(id),
+		secret:   secret,
+		callback: "https://" + string(
+			id,
+		) + ".app.example.com/auth/callback",
+		verifier: rand.Text() + rand.Text(),
+		state:    rand.Text(),
 	}
 }
 
@@ -137,9 +145,15 @@ func (r *realm) application(id tenant.ID, secret tenant.Secret) *application {
 func (a *application) login() string {
 	sum := sha256.Sum256([]byte(a.verifier))
 	return a.on.url + "/realms/" + a.on.name + "/protocol/openid-connect/auth?" + url.Values{
-		"client_id": {a.clientID}, "redirect_uri": {a.callback}, "response_type": {"code"}, "state": {a.state},
-		"scope":          {"openid organization:" + a.clientID},
-		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
+		"client_id": {
+			a.clientID,
+		},
+		"redirect_uri":          {a.callback},
+		"response_type":         {"code"},
+		"state":                 {a.state},
+		"scope":                 {"openid organization:" + a.clientID},
+		"code_challenge":        {base64.RawURLEncoding.EncodeToString(sum[:])},
+		"code_challenge_method": {"S256"},
 	}.Encode()
 }
 
@@ -166,10 +180,19 @@ func (a *application) token(tb testing.TB, fields url.Values) tokens {
 // returned takes the code with which the browser came back.
 func (a *application) returned(tb testing.TB, b *browser) tokens {
 	tb.Helper()
-	require.True(tb, strings.HasPrefix(b.at.String(), a.callback+"?"), "back at the application, not on %s", b.words())
+	require.True(
+		tb,
+		strings.HasPrefix(b.at.String(), a.callback+"?"),
+		"back at the application, not on %s",
+		b.words(),
+	)
 	require.Equal(tb, a.state, b.at.Query().Get("state"))
 	got := a.token(tb, url.Values{
-		"grant_type": {"authorization_code"}, "code": {b.at.Query().Get("code")}, "redirect_uri": {a.callback},
+		"grant_type": {
+			"authorization_code",
+		},
+		"code":          {b.at.Query().Get("code")},
+		"redirect_uri":  {a.callback},
 		"code_verifier": {a.verifier},
 	})
 	require.Empty(tb, got.Error)

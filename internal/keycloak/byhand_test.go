@@ -101,7 +101,11 @@ func (r *realm) plant(tb testing.TB, kind tenant.Kind, name string) {
 	path, body := "", object{}
 	switch kind {
 	case tenant.KindOrganization:
-		path, body = "/organizations", object{"name": name, "alias": name, "attributes": object{"theirs": []string{"1"}}}
+		path, body = "/organizations", object{
+			"name":       name,
+			"alias":      name,
+			"attributes": object{"theirs": []string{"1"}},
+		}
 	case tenant.KindApplication:
 		path, body = "/clients", object{"clientId": name, "name": "theirs"}
 	case tenant.KindUser:
@@ -177,7 +181,11 @@ func (r *realm) damage(tb testing.TB, id tenant.ID, part tenanttest.IdentityPart
 	case tenanttest.BrokenAdministrator:
 		path = r.in("/users/%s", text(r.user(tb, email), "id"))
 	case tenanttest.BrokenMembership:
-		path = r.in("/organizations/%s/members/%s", text(r.organization(tb, named(id)), "id"), text(r.user(tb, email), "id"))
+		path = r.in(
+			"/organizations/%s/members/%s",
+			text(r.organization(tb, named(id)), "id"),
+			text(r.user(tb, email), "id"),
+		)
 	case tenanttest.BrokenSecret:
 		method, path = http.MethodPost, r.in("/clients/%s/client-secret", text(r.client(tb, named(id)), "id"))
 	default:

@@ -44,7 +44,14 @@ func (b *Backend) release(
 	}
 	if person.id != "" {
 		if organizationID != "" {
-			err := b.api.remove(ctx, "ending a membership of "+key, "organizations", organizationID, "members", person.id)
+			err := b.api.remove(
+				ctx,
+				"ending a membership of "+key,
+				"organizations",
+				organizationID,
+				"members",
+				person.id,
+			)
 			if err != nil {
 				return nil, err
 			}
@@ -87,8 +94,11 @@ func (b *Backend) deletePerson(
 		return false, nil, err
 	}
 	needed, err := b.needed(ctx, person, owner == id, organizationID)
-	if err != nil || needed {
+	if err != nil {
 		return false, nil, err
+	}
+	if needed {
+		return false, nil, b.lift(ctx, person, owner == id)
 	}
 	if err := b.api.remove(ctx, "deleting the user "+person.email, "users", person.id); err != nil {
 		return false, nil, err
@@ -96,6 +106,17 @@ func (b *Backend) deletePerson(
 	tenant.Failpoint(ctx, "user.deleted")
 	left, err := b.api.userByID(ctx, person.id)
 	return left.id == "", nil, err
+}
+
+// lift takes back from an account that stays what the suspension of its tenant has done to it.
+func (b *Backend) lift(ctx context.Context, person user, owned bool) error {
+	if !owned || !person.suspended {
+		return nil
+	}
+	person.enabled, person.suspended = true, false
+	err := refusedPerson(b.api.updateUser(ctx, person))
+	tenant.Failpoint(ctx, "user.lifted")
+	return err
 }
 
 // needed reports whether another organization needs the account: one that the person is a member of, or the one that made
@@ -193,7 +214,12 @@ func (b *Backend) deleteApplication(
 	ctx context.Context, id tenant.ID, names tenant.IdentityNames, client application, journal tenant.Journal,
 ) error {
 	if client.id != "" {
-		if err := b.api.remove(ctx, "deleting the application "+client.clientID, "clients", client.id); err != nil {
+		if err := b.api.remove(
+			ctx,
+			"deleting the application "+client.clientID,
+			"clients",
+			client.id,
+		); err != nil {
 			return err
 		}
 		tenant.Failpoint(ctx, "application.deleted")
@@ -211,7 +237,12 @@ func (b *Backend) deleteOrganization(
 	ctx context.Context, id tenant.ID, names tenant.IdentityNames, found organization, journal tenant.Journal,
 ) error {
 	if found.id != "" {
-		if err := b.api.remove(ctx, "deleting the organization "+found.name, "organizations", found.id); err != nil {
+		if err := b.api.remove(
+			ctx,
+			"deleting the organization "+found.name,
+			"organizations",
+			found.id,
+		); err != nil {
 			return err
 		}
 		tenant.Failpoint(ctx, "organization.deleted")

@@ -129,8 +129,13 @@ func (e *ensuring) ensureOrganization(ctx context.Context) error {
 		incarnation = strings.ToLower(rand.Text())
 	}
 	made := organization{
-		name: object.Name, displayName: e.spec.DisplayName, enabled: e.wantEnabled(), incarnation: incarnation,
-		mark: e.config.Keyring.Mark(object), call: e.spec.Administrator, application: e.names.Application,
+		name:        object.Name,
+		displayName: e.spec.DisplayName,
+		enabled:     e.wantEnabled(),
+		incarnation: incarnation,
+		mark:        e.config.Keyring.Mark(object),
+		call:        e.spec.Administrator,
+		application: e.names.Application,
 		former: slices.DeleteFunc(slices.Clone(e.seen.application.people), func(key string) bool {
 			return key == emailKey(e.spec.Administrator.Email)
 		}),
@@ -229,8 +234,15 @@ func (e *ensuring) ensureAdministrator(ctx context.Context) error {
 	}
 	up := e.wantEnabled()
 	made := user{
-		username: usernameOf(key), email: key, enabled: up, suspended: !up, mark: e.config.Keyring.Mark(object),
-		markedEmail: key, organizationID: e.seen.organization.id,
+		username: usernameOf(
+			key,
+		),
+		email:          key,
+		enabled:        up,
+		suspended:      !up,
+		mark:           e.config.Keyring.Mark(object),
+		markedEmail:    key,
+		organizationID: e.seen.organization.id,
 	}
 	made.firstName, made.lastName = namesOf(e.spec.Administrator.Name)
 	_, err := tenant.Make(ctx, e.journal, object, func(ctx context.Context) (string, error) {
@@ -260,7 +272,11 @@ func (e *ensuring) keptPerson(ctx context.Context, id string, made user) error {
 	case err != nil:
 		return err
 	case stored.id == "":
-		return tenant.Fail(tenant.CodeConflict, "making the user "+made.email, errors.New("somebody removed it at once"))
+		return tenant.Fail(
+			tenant.CodeConflict,
+			"making the user "+made.email,
+			errors.New("somebody removed it at once"),
+		)
 	case stored.mark != made.mark:
 		return e.takeBack(ctx, stored)
 	}
@@ -293,7 +309,11 @@ func (e *ensuring) takeBack(ctx context.Context, stored user) error {
 	if err := e.api.remove(ctx, "removing the user "+stored.email+" again", "users", stored.id); err != nil {
 		return err
 	}
-	return tenant.Fail(tenant.CodeInvalidConfig, "creating the user "+stored.email, errProfile(e.config.Realm))
+	return tenant.Fail(
+		tenant.CodeInvalidConfig,
+		"creating the user "+stored.email,
+		errProfile(e.config.Realm),
+	)
 }
 
 // callAdministrator writes down whom the tenant calls its administrator, before the account is made: so it is found

@@ -78,8 +78,13 @@ func TestCutConnections(t *testing.T) {
 		}
 		first := ensureAgain()
 		require.Len(t, journal.Made(), 3, "after %s: what a lost answer has made is ours", line.cut)
-		spec.DisplayName, spec.Roles, spec.SecretVersion, spec.Enabled = "Other Ltd", []string{"other"}, 2, no()
-		spec.Administrator = tenant.Administrator{Email: "grace@" + string(spec.Tenant) + ".example.com", Name: "Grace Hopper"}
+		spec.DisplayName, spec.Roles, spec.SecretVersion, spec.Enabled = "Other Ltd", []string{
+			"other",
+		}, 2, no()
+		spec.Administrator = tenant.Administrator{
+			Email: "grace@" + string(spec.Tenant) + ".example.com",
+			Name:  "Grace Hopper",
+		}
 		second := ensureAgain()
 		require.Equal(t, first.OrganizationID, second.OrganizationID)
 		require.Equal(t, first.ApplicationID, second.ApplicationID)

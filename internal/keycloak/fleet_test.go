@@ -111,9 +111,17 @@ func TestManyPeople(t *testing.T) {
 	require.Equal(t, first, ensure(t, backend, spec))
 	require.Equal(t, before, r.people(t, many))
 	for n := range many {
-		require.NotEqual(t, http.StatusOK, r.userInfo(t, sessions[n].Access), "an ended session comes back to nobody")
+		require.NotEqual(
+			t,
+			http.StatusOK,
+			r.userInfo(t, sessions[n].Access),
+			"an ended session comes back to nobody",
+		)
 		require.NotEmpty(t, app.refresh(t, sessions[n].Refresh).Error)
-		require.NoError(t, backend.Delete(t.Context(), fleetID(n), tenant.IdentityNames{}, tenant.NoJournal{}))
+		require.NoError(
+			t,
+			backend.Delete(t.Context(), fleetID(n), tenant.IdentityNames{}, tenant.NoJournal{}),
+		)
 	}
 	r.login(t, backend, "acme", member(0))
 	require.NotNil(t, r.user(t, spec.Administrator.Email))

@@ -55,10 +55,16 @@ func (b *Backend) MailInvitation(ctx context.Context, id tenant.ID, names tenant
 	}
 	doing := "having the administrator of " + seen.Organization + " mailed a way in"
 	if len(seen.RedirectURIs) == 0 {
-		return tenant.Fail(tenant.CodeInvalidConfig, doing, errors.New("the application has no redirect URI yet"))
+		return tenant.Fail(
+			tenant.CodeInvalidConfig,
+			doing,
+			errors.New("the application has no redirect URI yet"),
+		)
 	}
 	_, err = b.api.do(ctx, request{
-		doing: doing, method: http.MethodPut, path: []string{"users", seen.AdministratorID, "execute-actions-email"},
+		doing:  doing,
+		method: http.MethodPut,
+		path:   []string{"users", seen.AdministratorID, "execute-actions-email"},
 		query: url.Values{
 			"client_id": {seen.ClientID}, "redirect_uri": {seen.RedirectURIs[0]},
 			"lifespan": {strconv.Itoa(int(InvitationLifetime / time.Second))},

@@ -124,7 +124,9 @@ func TestTokenRenewed(t *testing.T) {
 	readAbsent(t, c.backend(t))
 	require.Equal(t, int64(2), c.tokens.Load())
 
-	always := &counter{answer: func(int64, *http.Request) *http.Response { return reply(http.StatusUnauthorized, `{}`) }}
+	always := &counter{
+		answer: func(int64, *http.Request) *http.Response { return reply(http.StatusUnauthorized, `{}`) },
+	}
 	_, err := always.backend(t).Read(t.Context(), "acme", tenant.IdentityNames{})
 	require.True(t, tenant.HasCode(err, tenant.CodeInvalidConfig), "of %v", err)
 	require.Equal(t, int64(2), always.requests.Load())
@@ -145,7 +147,9 @@ func TestOneBudget(t *testing.T) {
 		}
 		group.Wait()
 		require.LessOrEqual(t, c.most.Load(), int64(3))
-		perSecond := float64(c.requests.Load()) / (time.Since(start).Seconds() + 1) // a second's worth may be made up for
+		perSecond := float64(
+			c.requests.Load(),
+		) / (time.Since(start).Seconds() + 1) // a second's worth may be made up for
 		require.LessOrEqual(t, perSecond, 51.0)
 		require.Equal(t, int64(1), c.tokens.Load(), "one token for all")
 	})

@@ -63,10 +63,22 @@ func readOrganization(raw json.RawMessage) (organization, error) {
 		return ""
 	}
 	out := organization{
-		id: r.ID, name: r.Name, displayName: r.Description, enabled: r.Enabled, mark: first(attrMark),
-		incarnation: first(attrIncarnation), administratorID: first(attrAdminID), application: first(attrApplication),
-		provider: first(attrProvider), raw: raw, former: slices.Sorted(slices.Values(r.Attributes[attrFormer])),
-		call: tenant.Administrator{Email: first(attrAdminEmail), Name: first(attrAdminName)},
+		id:          r.ID,
+		name:        r.Name,
+		displayName: r.Description,
+		enabled:     r.Enabled,
+		mark:        first(attrMark),
+		incarnation: first(
+			attrIncarnation,
+		),
+		administratorID: first(attrAdminID),
+		application:     first(attrApplication),
+		provider: first(
+			attrProvider,
+		),
+		raw:    raw,
+		former: slices.Sorted(slices.Values(r.Attributes[attrFormer])),
+		call:   tenant.Administrator{Email: first(attrAdminEmail), Name: first(attrAdminName)},
 	}
 	for _, domain := range r.Domains {
 		out.domains = append(out.domains, tenant.IdentityDomain(domain))
@@ -136,7 +148,14 @@ func (o organization) representation() (map[string]any, error) {
 
 func isOurs(attribute string) bool {
 	return slices.Contains([]string{
-		attrMark, attrIncarnation, attrAdminEmail, attrAdminName, attrAdminID, attrFormer, attrApplication, attrProvider,
+		attrMark,
+		attrIncarnation,
+		attrAdminEmail,
+		attrAdminName,
+		attrAdminID,
+		attrFormer,
+		attrApplication,
+		attrProvider,
 	}, attribute)
 }
 

@@ -63,12 +63,18 @@ func (e *ensuring) planClaim() ([]string, error) {
 	}
 	var notes []string
 	if o.mark == "" {
-		notes = append(notes, fmt.Sprintf("The organization %s is taken over: it is marked, and display name, domains and "+
-			"administrator become those of the configuration.", o.name))
+		notes = append(
+			notes,
+			fmt.Sprintf("The organization %s is taken over: it is marked, and display name, domains and "+
+				"administrator become those of the configuration.", o.name),
+		)
 	}
 	if a.id != "" && a.mark == "" {
-		notes = append(notes, fmt.Sprintf("The application %s is taken over: it is marked, gets another secret, and redirect "+
-			"URIs, roles and flows become those of the configuration.", a.clientID))
+		notes = append(
+			notes,
+			fmt.Sprintf("The application %s is taken over: it is marked, gets another secret, and redirect "+
+				"URIs, roles and flows become those of the configuration.", a.clientID),
+		)
 	}
 	return notes, nil
 }
@@ -88,8 +94,14 @@ func (b *Backend) preflight(ctx context.Context, spec tenant.IdentitySpec) ([]st
 	if len(faults) == 0 {
 		return notes, nil
 	}
-	failure := tenant.Fail(tenant.CodeInvalidConfig,
-		fmt.Sprintf("checking whether the realm %s is set up for tenants", b.config.Realm), errors.Join(faults...))
+	failure := tenant.Fail(
+		tenant.CodeInvalidConfig,
+		fmt.Sprintf(
+			"checking whether the realm %s is set up for tenants",
+			b.config.Realm,
+		),
+		errors.Join(faults...),
+	)
 	failure.Remedy = "Set up the realm as the message says; then plan again."
 	return nil, failure
 }
@@ -118,7 +130,11 @@ func (b *Backend) missingRoles(ctx context.Context, spec tenant.IdentitySpec) ([
 }
 
 func (b *Backend) lacks(role string) error {
-	return fmt.Errorf("the service account %s lacks the role %s of the client realm-management", b.config.ClientID, role)
+	return fmt.Errorf(
+		"the service account %s lacks the role %s of the client realm-management",
+		b.config.ClientID,
+		role,
+	)
 }
 
 func (b *Backend) refusedLooks(ctx context.Context) ([]error, error) {
@@ -156,7 +172,15 @@ func (a *api) heldRoles(ctx context.Context) ([]string, error) {
 		ids[clientID] = found[0].ID
 	}
 	var account role
-	if err := a.get(ctx, doing, &account, nil, "clients", ids[a.config.ClientID], "service-account-user"); err != nil {
+	if err := a.get(
+		ctx,
+		doing,
+		&account,
+		nil,
+		"clients",
+		ids[a.config.ClientID],
+		"service-account-user",
+	); err != nil {
 		return nil, err
 	}
 	var held []role
@@ -190,7 +214,10 @@ func (r realmRepresentation) visible() bool { return r.Resets != nil }
 func (r realmRepresentation) noWayIn() []error {
 	var faults []error
 	if !*r.Resets {
-		faults = append(faults, errors.New("resetPasswordAllowed is off: a person without a password can't set one"))
+		faults = append(
+			faults,
+			errors.New("resetPasswordAllowed is off: a person without a password can't set one"),
+		)
 	}
 	if r.SMTP["host"] == "" {
 		faults = append(faults, errors.New("smtpServer is not set: the realm can't mail anybody a way in"))
@@ -219,8 +246,10 @@ func (b *Backend) realmFaults(ctx context.Context) (faults []error, notes []stri
 		faults = append(faults, errScope(b.config.Realm))
 	}
 	if !realm.visible() {
-		return faults, []string{fmt.Sprintf("Whether the realm %s lets a person without a password set one is not to be seen "+
-			"without the role view-realm: it needs resetPasswordAllowed and smtpServer.", b.config.Realm)}, nil
+		return faults, []string{
+			fmt.Sprintf("Whether the realm %s lets a person without a password set one is not to be seen "+
+				"without the role view-realm: it needs resetPasswordAllowed and smtpServer.", b.config.Realm),
+		}, nil
 	}
 	note := "The first administrator comes in at the application's own address, by the log-in page's \"Forgot password?\": " +
 		"the identity provider then mails them a link to set a password."
@@ -238,7 +267,14 @@ func (a *api) keepsMarks(ctx context.Context) (bool, error) {
 			} `json:"permissions"`
 		} `json:"attributes"`
 	}
-	if err := a.get(ctx, "reading the user profile of the realm "+a.config.Realm, &profile, nil, "users", "profile"); err != nil {
+	if err := a.get(
+		ctx,
+		"reading the user profile of the realm "+a.config.Realm,
+		&profile,
+		nil,
+		"users",
+		"profile",
+	); err != nil {
 		return false, err
 	}
 	for _, attribute := range profile.Attributes {

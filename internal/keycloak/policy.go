@@ -62,11 +62,17 @@ func checkAdministrator(id tenant.ID, administrator tenant.Administrator) error 
 func checkEmail(email string) error {
 	local, _, _ := strings.Cut(email, "@")
 	if len(email) > emailMaxLen || len(local) > localMaxLen {
-		return fmt.Errorf("the e-mail address has %d bytes, %d of them before the @; at most %d and %d are allowed",
-			len(email), len(local), emailMaxLen, localMaxLen)
+		return fmt.Errorf(
+			"the e-mail address has %d bytes, %d of them before the @; at most %d and %d are allowed",
+			len(email),
+			len(local),
+			emailMaxLen,
+			localMaxLen,
+		)
 	}
 	parsed, err := mail.ParseAddress(email)
-	if err != nil || parsed.Address != email || parsed.Name != "" || strings.ContainsFunc(email, unicode.IsSpace) {
+	if err != nil || parsed.Address != email || parsed.Name != "" ||
+		strings.ContainsFunc(email, unicode.IsSpace) {
 		return fmt.Errorf("%q is not an e-mail address such as ada@example.com", email)
 	}
 	return nil
@@ -102,7 +108,7 @@ func checkRedirect(text string) error {
 // checkIssuer wants an https URL; on this machine itself http will do.
 func checkIssuer(text string) error {
 	uri, err := url.Parse(text)
-	if err == nil && uri.Host != "" && strings.IndexAny(text, "?#") < 0 {
+	if err == nil && uri.Host != "" && !strings.ContainsAny(text, "?#") {
 		if uri.Scheme == "https" || uri.Scheme == "http" && net.ParseIP(uri.Hostname()).IsLoopback() {
 			return checkText("issuer", text)
 		}
@@ -111,7 +117,8 @@ func checkIssuer(text string) error {
 }
 
 func checkDomain(name string) error {
-	if name == "" || name != strings.ToLower(name) || len(name) > textMaxLen || !strings.Contains(name, ".") ||
+	if name == "" || name != strings.ToLower(name) || len(name) > textMaxLen ||
+		!strings.Contains(name, ".") ||
 		strings.ContainsFunc(name, func(r rune) bool {
 			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.'
 		}) {

@@ -41,7 +41,15 @@ func providerObject(id tenant.ID, alias string) tenant.Object {
 // findProvider returns one without an alias if there is none.
 func (a *api) findProvider(ctx context.Context, alias string) (provider, error) {
 	var found provider
-	err := a.get(ctx, "looking for the identity provider "+alias, &found, nil, "identity-provider", "instances", alias)
+	err := a.get(
+		ctx,
+		"looking for the identity provider "+alias,
+		&found,
+		nil,
+		"identity-provider",
+		"instances",
+		alias,
+	)
 	if absent(err) {
 		return provider{}, nil
 	}
@@ -116,7 +124,13 @@ func (e *ensuring) writeProvider(ctx context.Context, alias string) error {
 		return err
 	}
 	_, err = tenant.Make(ctx, e.journal, object, func(ctx context.Context) (string, error) {
-		_, err := e.api.post(ctx, "creating the identity provider "+alias, want, "identity-provider", "instances")
+		_, err := e.api.post(
+			ctx,
+			"creating the identity provider "+alias,
+			want,
+			"identity-provider",
+			"instances",
+		)
 		if taken(err) {
 			return alias, e.writeProvider(ctx, alias)
 		}
@@ -141,13 +155,24 @@ func (e *ensuring) changeProvider(ctx context.Context, found provider) error {
 	if err != nil {
 		return err
 	}
-	err = e.api.put(ctx, "changing the identity provider "+found.Alias, want, "identity-provider", "instances", found.Alias)
+	err = e.api.put(
+		ctx,
+		"changing the identity provider "+found.Alias,
+		want,
+		"identity-provider",
+		"instances",
+		found.Alias,
+	)
 	tenant.Failpoint(ctx, "identity_provider.settled")
 	return err
 }
 
 func (e *ensuring) secretTag() string {
-	return e.config.Keyring.Tag("single-sign-on", string(e.spec.Tenant), e.spec.SingleSignOn.ClientSecret.Reveal())
+	return e.config.Keyring.Tag(
+		"single-sign-on",
+		string(e.spec.Tenant),
+		e.spec.SingleSignOn.ClientSecret.Reveal(),
+	)
 }
 
 // wantedProvider has the server itself read the provider's endpoints (OpenID Connect Discovery 1.0, section 4).
@@ -183,7 +208,14 @@ func (e *ensuring) linkProvider(ctx context.Context, alias string) error {
 	if e.seen.provider.OrganizationID == id {
 		return nil
 	}
-	_, err := e.api.post(ctx, "linking the identity provider "+alias, alias, "organizations", id, "identity-providers")
+	_, err := e.api.post(
+		ctx,
+		"linking the identity provider "+alias,
+		alias,
+		"organizations",
+		id,
+		"identity-providers",
+	)
 	if err != nil && !taken(err) {
 		return err
 	}
@@ -209,7 +241,13 @@ func (b *Backend) deleteProvider(
 		} else if err != nil {
 			return err
 		}
-		err := b.api.remove(ctx, "deleting the identity provider "+stored.Alias, "identity-provider", "instances", stored.Alias)
+		err := b.api.remove(
+			ctx,
+			"deleting the identity provider "+stored.Alias,
+			"identity-provider",
+			"instances",
+			stored.Alias,
+		)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,12 @@ func (e *ensuring) settle(ctx context.Context) error {
 	}
 	if !up {
 		steps = []func(context.Context) error{
-			e.settleApplication, e.endSessions, e.settlePerson, e.settleMembership, e.settleProvider, e.settleOrganization,
+			e.settleApplication,
+			e.endSessions,
+			e.settlePerson,
+			e.settleMembership,
+			e.settleProvider,
+			e.settleOrganization,
 		}
 	}
 	for _, step := range steps {
@@ -48,8 +53,10 @@ func (e *ensuring) settlePerson(ctx context.Context) error {
 	if err := e.suspendPerson(ctx, &want, up); err != nil {
 		return err
 	}
-	if want.attribute() == e.person.attribute() && want.email == e.person.email && want.enabled == e.person.enabled &&
-		want.firstName == e.person.firstName && want.lastName == e.person.lastName {
+	if want.attribute() == e.person.attribute() && want.email == e.person.email &&
+		want.enabled == e.person.enabled &&
+		want.firstName == e.person.firstName &&
+		want.lastName == e.person.lastName {
 		return nil
 	}
 	if err := refusedPerson(e.api.updateUser(ctx, want)); err != nil {
@@ -131,6 +138,10 @@ func (e *ensuring) writeOrganization(ctx context.Context, want organization) err
 		return err
 	}
 	if err := e.api.updateOrganization(ctx, want); err != nil {
+		// Another process was faster: the server answers 400 without a reason of its own.
+		if taken := e.checkDomains(ctx, want); taken != nil {
+			return taken
+		}
 		return err
 	}
 	err := e.checkDomains(ctx, want)
@@ -259,8 +270,13 @@ func (e *ensuring) logOutOf(ctx context.Context, kind string) error {
 			continue
 		}
 		_, err := e.api.do(ctx, request{
-			doing: "ending a session of the application " + e.names.Application, method: http.MethodDelete,
-			path: []string{"sessions", one.ID}, query: url.Values{"isOffline": {strconv.FormatBool(kind != "user-sessions")}},
+			doing:  "ending a session of the application " + e.names.Application,
+			method: http.MethodDelete,
+			path: []string{
+				"sessions",
+				one.ID,
+			},
+			query: url.Values{"isOffline": {strconv.FormatBool(kind != "user-sessions")}},
 		})
 		if err != nil && !absent(err) {
 			return err

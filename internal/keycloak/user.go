@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"strings"
 	"unicode"
@@ -84,9 +85,7 @@ func (u user) representation() (map[string]any, error) {
 		}
 	}
 	attributes := map[string][]string{}
-	for name, values := range others.Attributes {
-		attributes[name] = values
-	}
+	maps.Copy(attributes, others.Attributes)
 	attributes[userAttribute] = []string{u.attribute()}
 	whole["username"], whole["email"], whole["enabled"] = u.username, u.email, u.enabled
 	whole["firstName"], whole["lastName"], whole["attributes"] = u.firstName, u.lastName, attributes
@@ -100,7 +99,8 @@ const usernameMin = 3
 // log in with their address either way.
 func usernameOf(key string) string {
 	if len(key) >= usernameMin && !strings.ContainsFunc(key, func(r rune) bool {
-		return r > unicode.MaxASCII || strings.ContainsRune(`<>&"$%!#?§,;:*~/\|^=[]{}()`, r) || unicode.IsSpace(r)
+		return r > unicode.MaxASCII || strings.ContainsRune(`<>&"$%!#?§,;:*~/\|^=[]{}()`, r) ||
+			unicode.IsSpace(r)
 	}) {
 		return key
 	}
@@ -112,7 +112,8 @@ func usernameOf(key string) string {
 // forbid in names is left out; the organization keeps the name as it was given.
 func namesOf(name string) (first, last string) {
 	words := strings.FieldsFunc(name, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`<>&"$%!#?§;*~/\|^=[]{}()`, r)
+		return unicode.IsSpace(r) || unicode.IsControl(r) ||
+			strings.ContainsRune(`<>&"$%!#?§;*~/\|^=[]{}()`, r)
 	})
 	if len(words) == 0 {
 		return "", ""

@@ -105,7 +105,12 @@ func (s *server) admin(tb testing.TB, method, path string, body, out any) bool {
 		text, err = json.Marshal(body)
 		require.NoError(tb, err)
 	}
-	request, err := http.NewRequestWithContext(tb.Context(), method, s.url+"/admin/realms"+path, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(
+		tb.Context(),
+		method,
+		s.url+"/admin/realms"+path,
+		bytes.NewReader(text),
+	)
 	require.NoError(tb, err)
 	request.Header.Set("Authorization", "Bearer "+s.bearer(tb))
 	request.Header.Set("Content-Type", "application/json")
@@ -166,7 +171,11 @@ func defaultProfile() object {
 func readyRealm(tb testing.TB, name string, profile object, roles []string) object {
 	tb.Helper()
 	keys := []object{
-		{"name": "ec", "providerId": "ecdsa-generated", "config": object{"ecdsaEllipticCurveKey": []string{"P-256"}}},
+		{
+			"name":       "ec",
+			"providerId": "ecdsa-generated",
+			"config":     object{"ecdsaEllipticCurveKey": []string{"P-256"}},
+		},
 		{"name": "hmac", "providerId": "hmac-generated", "config": object{"algorithm": []string{"HS512"}}},
 		{"name": "aes", "providerId": "aes-generated", "config": object{}},
 	}
@@ -183,10 +192,15 @@ func readyRealm(tb testing.TB, name string, profile object, roles []string) obje
 				"config":     object{"kc.user.profile.config": []string{string(profileText)}},
 			}},
 		},
-		"clients": []object{{
-			"clientId": accountID, "secret": accountSecret, "serviceAccountsEnabled": true, "standardFlowEnabled": false,
-			"attributes": object{"client.use.lightweight.access.token.enabled": "true"},
-		}},
+		"clients": []object{
+			{
+				"clientId":               accountID,
+				"secret":                 accountSecret,
+				"serviceAccountsEnabled": true,
+				"standardFlowEnabled":    false,
+				"attributes":             object{"client.use.lightweight.access.token.enabled": "true"},
+			},
+		},
 		"users": []object{{
 			"username": "service-account-" + accountID, "enabled": true, "serviceAccountClientId": accountID,
 			"clientRoles": object{"realm-management": roles},
@@ -215,7 +229,8 @@ func makeRealm(tb testing.TB, on *server, profile object, roles []string, change
 // drop removes the realm when the context of the test has ended already.
 func (r *realm) drop(tb testing.TB) {
 	tb.Helper()
-	request, err := http.NewRequest(http.MethodDelete, r.url+"/admin/realms/"+r.name, nil) //nolint:noctx // see above
+	//nolint:noctx // see above
+	request, err := http.NewRequest(http.MethodDelete, r.url+"/admin/realms/"+r.name, nil)
 	require.NoError(tb, err)
 	request.Header.Set("Authorization", "Bearer "+r.token)
 	response, err := http.DefaultClient.Do(request)

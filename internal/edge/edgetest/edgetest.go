@@ -73,6 +73,7 @@ type Process struct {
 // start runs the program until the test has ended, and shows what it wrote if the test has failed.
 func start(tb testing.TB, env []string, program string, args ...string) *Process {
 	tb.Helper()
+	//nolint:gosec // the programs of the tests
 	p := &Process{cmd: exec.CommandContext(context.Background(), program, args...), output: new(bytes.Buffer)}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
@@ -126,6 +127,7 @@ func StartCaddy(tb testing.TB, config, address string) *Process {
 // Validate has Caddy say whether the configuration file is one.
 func Validate(tb testing.TB, config string) {
 	tb.Helper()
+	//nolint:gosec // the program of the tests
 	cmd := exec.CommandContext(
 		context.Background(), Variable(tb, "TENANT_TEST_CADDY"), "validate", "--config", config)
 	cmd.Env = append(os.Environ(), "HOME="+tb.TempDir(), "XDG_CONFIG_HOME=", "XDG_DATA_HOME=")

@@ -14,7 +14,7 @@ mock_provider "tenant" {
     }
   }
   mock_resource "tenant_identity" {
-    defaults = { administrator_id = "person-1", organization_id = "organization-1", client_id = "client-1" }
+    defaults = { administrator_id = "person-1", organization_id = "organization-1", organization_name = "test_acme", client_id = "client-1" }
   }
 }
 
@@ -97,22 +97,23 @@ run "tells_what_it_made" {
 
   assert {
     condition = jsonencode(output.tenant) == jsonencode({
-      tenant_id        = "acme"
-      display_name     = "Acme Bakery"
-      plan             = "trial"
-      seats            = 3
-      hostname         = "acme.app.test"
-      url              = "https://acme.app.test"
-      default_hostname = "acme.app.test"
-      custom_hostname  = "books.acme.example"
-      verification     = "pending"
-      required_records = []
-      administrator    = { id = "person-1", email = "wanda@acme.example", name = "Wanda Acheson" }
-      organization_id  = "organization-1"
-      client_id        = "client-1"
-      roles            = ["owner", "viewer"]
-      database         = { pool = "shared", isolation = "schema", name = "test_acme" }
-      seeded           = {}
+      tenant_id         = "acme"
+      display_name      = "Acme Bakery"
+      plan              = "trial"
+      seats             = 3
+      hostname          = "acme.app.test"
+      url               = "https://acme.app.test"
+      default_hostname  = "acme.app.test"
+      custom_hostname   = "books.acme.example"
+      verification      = "pending"
+      required_records  = []
+      administrator     = { id = "person-1", email = "wanda@acme.example", name = "Wanda Acheson" }
+      organization_id   = "organization-1"
+      organization_name = "test_acme"
+      client_id         = "client-1"
+      roles             = ["owner", "viewer"]
+      database          = { pool = "shared", isolation = "schema", name = "test_acme" }
+      seeded            = {}
     })
     error_message = "The output is the contract with tenantctl and the mail's templates."
   }
