@@ -2,6 +2,8 @@ module github.com/tenantry/terraform-provider-tenant
 
 go 1.26.0
 
+toolchain go1.26.10
+
 require (
 	github.com/ProtonMail/go-crypto v1.5.2
 	github.com/go-acme/lego/v5 v5.6.0
