@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tenantry/terraform-provider-tenant/internal/acctest"
 )
 
 // The acceptance tests run the real program, built with failpoints, with the real Terraform.
@@ -36,7 +38,7 @@ func buildOnce(pkg string) func() (string, error) {
 			binary,
 			pkg,
 		)
-		build.Dir = repository()
+		build.Dir = acctest.Repository()
 		if out, err := build.CombinedOutput(); err != nil {
 			return "", errors.New(string(out))
 		}
@@ -49,11 +51,6 @@ var (
 	providerBinary = buildOnce(".")
 )
 
-func repository() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
-}
-
 // scratch is a project in a folder of its own.
 type scratch struct {
 	t      *testing.T
@@ -62,15 +59,10 @@ type scratch struct {
 	env    []string
 }
 
-func acceptance(t *testing.T) {
-	t.Helper()
-	require.NotEmpty(t, os.Getenv("TF_ACC"), "acceptance tests run with TF_ACC=1, as make acc does")
-}
-
 // newStarter makes the project that `tenantctl init` makes.
 func newStarter(t *testing.T) *scratch {
 	t.Helper()
-	acceptance(t)
+	acctest.Acceptance(t)
 	binary, err := driverBinary()
 	require.NoError(t, err)
 	s := &scratch{t: t, dir: t.TempDir(), binary: binary}
@@ -89,14 +81,17 @@ func newQuickstart(t *testing.T) *scratch {
 // newExample makes a copy of a folder of examples/.
 func newExample(t *testing.T, name string) *scratch {
 	t.Helper()
-	acceptance(t)
+	acctest.Acceptance(t)
 	binary, err := driverBinary()
 	require.NoError(t, err)
 	s := &scratch{t: t, dir: t.TempDir(), binary: binary}
-	require.NoError(t, os.CopyFS(s.dir, os.DirFS(filepath.Join(repository(), "examples", name))))
+	require.NoError(t, os.CopyFS(s.dir, os.DirFS(filepath.Join(acctest.Repository(), "examples", name))))
 	require.NoError(
 		t,
-		os.CopyFS(s.path("modules/tenant"), os.DirFS(filepath.Join(repository(), "modules", "tenant"))),
+		os.CopyFS(
+			s.path("modules/tenant"),
+			os.DirFS(filepath.Join(acctest.Repository(), "modules", "tenant")),
+		),
 	)
 	s.edit("main.tf", "../../modules/tenant", "./modules/tenant")
 	return s

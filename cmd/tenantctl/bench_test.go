@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tenantry/terraform-provider-tenant/internal/acctest"
 )
 
 const benchTenants = 100
@@ -25,7 +27,7 @@ const benchTenants = 100
 //
 //nolint:paralleltest // what it measures is what the machine does meanwhile
 func TestBenchOnboarding(t *testing.T) {
-	binary := filepath.Join(repository(), "bin", "tenantctl")
+	binary := filepath.Join(acctest.Repository(), "bin", "tenantctl")
 	bare := benchBare(t)
 	fmt.Printf(
 		"bare terraform apply of 11 terraform_data: %6.1f ms CPU, %6.1f ms wall, %3d MiB\n",
@@ -98,12 +100,15 @@ func watchPeak(pid int, done <-chan struct{}) (peak int64) {
 func benchFleet(t *testing.T, binary string, parallel int) cost {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(repository(), "examples", "quickstart"))))
+	require.NoError(
+		t,
+		os.CopyFS(dir, os.DirFS(filepath.Join(acctest.Repository(), "examples", "quickstart"))),
+	)
 	require.NoError(
 		t,
 		os.CopyFS(
 			filepath.Join(dir, "modules", "tenant"),
-			os.DirFS(filepath.Join(repository(), "modules", "tenant")),
+			os.DirFS(filepath.Join(acctest.Repository(), "modules", "tenant")),
 		),
 	)
 	main, err := os.ReadFile(filepath.Join(dir, "main.tf"))

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tenantry/terraform-provider-tenant/internal/acctest"
 )
 
 // guide is a page of templates/guides: what it has a reader type, and what it says the answer is.
@@ -43,11 +45,11 @@ func clone(t *testing.T) string {
 	for _, name := range []string{
 		"GNUmakefile", "go.mod", "go.sum", "cmd", "examples", "internal", "modules", "tools/go.mod",
 	} {
-		source, target := filepath.Join(repository(), name), filepath.Join(dir, name)
+		source, target := filepath.Join(acctest.Repository(), name), filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(target), 0o700))
 		require.NoError(t, exec.CommandContext(t.Context(), "cp", "-R", source, target).Run())
 	}
-	sources, err := filepath.Glob(filepath.Join(repository(), "*.go"))
+	sources, err := filepath.Glob(filepath.Join(acctest.Repository(), "*.go"))
 	require.NoError(t, err)
 	require.NoError(t, exec.CommandContext(t.Context(), "cp", append(sources, dir)...).Run())
 	return dir
@@ -56,7 +58,7 @@ func clone(t *testing.T) string {
 // TestAccGuides types what the guides say, in the order in which they say it, and compares the answers.
 func TestAccGuides(t *testing.T) {
 	t.Parallel()
-	acceptance(t)
+	acctest.Acceptance(t)
 	dir := clone(t)
 	env := append(
 		os.Environ(),
@@ -73,7 +75,7 @@ func TestAccGuides(t *testing.T) {
 		"quickstart", "by-hand", "brownfield", "migrations", "secrets-and-keys", "upgrading",
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := readGuide(t, filepath.Join(repository(), "templates", "guides", name+".md"))
+			g := readGuide(t, filepath.Join(acctest.Repository(), "templates", "guides", name+".md"))
 			require.NotEmpty(t, g.commands)
 			bash := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", g.commands)
 			bash.Dir = dir
@@ -100,7 +102,7 @@ func answer(line string) *regexp.Regexp {
 // TestGuidesAreAllRun finds a guide with commands that TestAccGuides leaves out.
 func TestGuidesAreAllRun(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob(filepath.Join(repository(), "templates", "guides", "*.md"))
+	pages, err := filepath.Glob(filepath.Join(acctest.Repository(), "templates", "guides", "*.md"))
 	require.NoError(t, err)
 	without := map[string]bool{"failure-codes.md": true, "hcp-terraform.md": true}
 	seen := 0

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,8 +48,15 @@ func Acceptance(t *testing.T) {
 	require.NotEmpty(t, os.Getenv("TF_ACC"), "acceptance tests run with TF_ACC=1, as make acc does")
 }
 
-// Repository is the folder of this repository.
+// Repository is the folder of this repository, found from the folder of the package that is being tested. The
+// compiler's own record of a file is no help: -trimpath takes it away.
 func Repository() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	dir, err := os.Getwd()
+	for err == nil && dir != filepath.Dir(dir) {
+		if _, missing := os.Stat(filepath.Join(dir, "terraform-registry-manifest.json")); missing == nil {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	panic("this test does not run inside the repository")
 }

@@ -207,6 +207,7 @@ func TestAccExamplesOfNewerTerraforms(t *testing.T) {
 		t,
 		"provider/provider.tf",
 		"resources/tenant_database/resource.tf",
+		"resources/tenant_domain/resource.tf",
 		"ephemeral-resources/tenant_identity_credentials/ephemeral-resource.tf",
 	)
 	applyExample(t, project)
@@ -217,11 +218,13 @@ func TestAccExamplesOfNewerTerraforms(t *testing.T) {
 		require.Equal(t, []string{"provider"}, attributesOf(block.Body))
 		listed, err := server.ListResource(t.Context(), &tfprotov6.ListResourceRequest{
 			TypeName: block.Labels[0], Config: dynamic(t, cty.EmptyObjectVal), Limit: 10,
+			IncludeResource: true,
 		})
 		require.NoError(t, err)
 		results := slices.Collect(listed.Results)
 		require.Len(t, results, 1, file)
 		require.Empty(t, results[0].Diagnostics)
+		require.NotNil(t, results[0].Resource, file)
 	}
 	for _, file := range examples(t, "actions/*/*.tf") {
 		block := onlyBlock(t, file, "action")

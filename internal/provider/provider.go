@@ -90,7 +90,9 @@ func (p *tenantProvider) Functions(context.Context) []func() function.Function {
 
 // ListResources are for Terraform 1.14 and newer.
 func (p *tenantProvider) ListResources(context.Context) []func() list.ListResource {
-	return []func() list.ListResource{resources.NewDatabaseList, resources.NewIdentityList}
+	return []func() list.ListResource{
+		resources.NewDatabaseList, resources.NewDomainList, resources.NewIdentityList,
+	}
 }
 
 // Actions are for Terraform 1.14 and newer.

@@ -23,11 +23,17 @@ func (r *domainResource) ImportState(
 		addError(&resp.Diagnostics, tenant.StepDomain, notImported(id, "domain", err))
 		return
 	}
+	model := r.asImported(id, seen)
+	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
+	identify(ctx, resp.Identity, model.TenantID, &resp.Diagnostics)
+}
+
+// asImported is the model of a domain that was found without a state.
+func (r *domainResource) asImported(id tenant.ID, seen tenant.Domain) domainModel {
 	model := importedDomain(id, seen, r.backends().Upstreams)
 	model = model.with(r.look(seen), model.desired(), r.meta.now())
 	model.Missing, model.Altered = textSet(seen.Missing), textSet(seen.Altered)
-	resp.Diagnostics.Append(resp.State.Set(ctx, model)...)
-	identify(ctx, resp.Identity, model.TenantID, &resp.Diagnostics)
+	return model
 }
 
 // findDomain takes the claim that counts, if the tenant has several: the first by name; the next plan tells of the others.

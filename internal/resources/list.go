@@ -19,6 +19,7 @@ import (
 // Terraform 1.14 and newer can list what a provider manages; older ones never ask.
 var (
 	_ listing.ListResourceWithConfigure = (*databaseList)(nil)
+	_ listing.ListResourceWithConfigure = (*domainList)(nil)
 	_ listing.ListResourceWithConfigure = (*identityList)(nil)
 )
 
@@ -26,6 +27,11 @@ var (
 func NewDatabaseList() listing.ListResource { return &databaseList{} }
 
 type databaseList struct{ databaseResource }
+
+// NewDomainList returns the list resource tenant_domain: the hostnames of all tenants with a default hostname of ours.
+func NewDomainList() listing.ListResource { return &domainList{} }
+
+type domainList struct{ domainResource }
 
 // NewIdentityList returns the list resource tenant_identity: all organizations with our mark.
 func NewIdentityList() listing.ListResource { return &identityList{} }
@@ -38,6 +44,15 @@ func (*databaseList) ListResourceConfigSchema(
 ) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "All databases of the installation, in every pool, found by their marks.",
+	}
+}
+
+// ListResourceConfigSchema describes the list: it takes no arguments.
+func (*domainList) ListResourceConfigSchema(
+	_ context.Context, _ listing.ListResourceSchemaRequest, resp *listing.ListResourceSchemaResponse,
+) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "The hostnames of all tenants of the installation, found by the marks of their records.",
 	}
 }
 
@@ -74,6 +89,35 @@ func (l *databaseList) all(ctx context.Context) (map[tenant.ID]tenant.Database, 
 		for id, database := range databases {
 			database.Place.Pool = pool.Name
 			found[id] = database
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
+// List tells the tenants' hostnames, ordered by tenant.
+func (l *domainList) List(ctx context.Context, req listing.ListRequest, stream *listing.ListResultsStream) {
+	found, err := l.all(ctx, req.IncludeResource)
+	stream.Results = results(ctx, req, tenant.StepDomain, found, err, func(id tenant.ID) any {
+		return l.asImported(id, found[id])
+	})
+}
+
+// all reads each tenant's hostnames only if they are asked for: one list of the zone tells who has any.
+func (l *domainList) all(ctx context.Context, read bool) (map[tenant.ID]tenant.Domain, error) {
+	if l.backends() == nil {
+		return nil, errNotConfigured("listing hostnames")
+	}
+	lister, ok := l.backends().Domains.Records.(tenant.RecordLister)
+	if !ok {
+		return nil, nil
+	}
+	records, err := lister.ListRecords(ctx)
+	found, errs := map[tenant.ID]tenant.Domain{}, []error{err}
+	for id := range records {
+		found[id] = tenant.Domain{}
+		if read {
+			found[id], err = l.findDomain(ctx, id)
+			errs = append(errs, err)
 		}
 	}
 	return found, errors.Join(errs...)

@@ -1,0 +1,3 @@
+list "tenant_domain" "all" {
+  provider = tenant
+}
